@@ -56,7 +56,7 @@ enum class BlockKept : uint8_t {
 
 /// Bytes a block, in the paper's way: the norms' inputs and outputs are whole on every tensor-parallel rank
 /// or, with sequence parallelism, cut; what lies inside attention and mlp is cut. A row-wise product makes a
-/// whole summand, cut or not. With sequence parallelism the paper keeps the cut inputs of attention and mlp
+/// whole partial sum, cut or not. With sequence parallelism the paper keeps the cut inputs of attention and mlp
 /// and gathers them again in backward; PyTorch (and this engine) keep them gathered, 2·width·(1 - 1/t) more.
 /// Left out, as there: a norm's and a softmax's few figures a row. With hidden = 4·width, kv_width = width
 /// and 2 bytes an element `all` is tokens·width·(8 + 24/t), with sequence parallelism 32/t.

@@ -7,6 +7,8 @@
 
 #include "app/gui/view/matrices_picture.h"
 #include "app/gui/view/matrices_view.h"
+#include "app/gui/view/memo.h"
+#include "app/gui/view/paint.h"
 #include "backends/registry.h"
 #include "core/run/run.h"
 #include "tests/test.h"
@@ -23,7 +25,8 @@ using view::MatrixTile;
 namespace {
 
 const std::string kMlp = "kind = \"mlp\"\ndim = 8\nhidden = 12\nlayers = 2\nseed = 3\n";
-const std::string kGpt = "kind = \"gpt\"\nvocab = 8\nseq = 4\ndim = 8\nheads = 2\nhidden = 8\nlayers = 1\nseed = 3\n";
+const std::string kGpt =
+    "kind = \"gpt\"\nvocab = 8\nseq = 4\ndim = 8\nheads = 2\nhidden = 8\nlayers = 1\nseed = 3\n";
 const std::string kToy = "kind = \"toy\"\nseed = 1\n";
 
 /// A run under the lessons' clock, ready for a view.
@@ -32,7 +35,8 @@ struct Run {
         const bool tokens = model.find("gpt") != std::string::npos;
         const auto scenario = scenario::parse_scenario(
             "format = 1\n[model]\n" + model + "[data]\nkind = \"" + (tokens ? "tokens" : "regression") +
-                "\"\nsamples = 8\nseed = 1\n[train]\nsteps = 1\nglobal_batch = 8\n[optimizer]\nkind = \"sgd\"\n"
+                "\"\nsamples = 8\nseed = 1\n[train]\nsteps = 1\nglobal_batch = 8\n[optimizer]\nkind = "
+                "\"sgd\"\n"
                 "lr = 0.1\n[mesh]\n" +
                 mesh_and_parallel + rest,
             "test.toml");
@@ -53,9 +57,14 @@ struct Run {
     view::Input within(int32_t rank, int32_t id, double part = 0.5, view::Size size = {656, 668}) {
         selection.rank = rank;
         const time::Interval at = clock.events[static_cast<std::size_t>(rank)][static_cast<std::size_t>(id)];
-        return {trace,     clock, {at.begin_ns + std::llround(static_cast<double>(at.end_ns - at.begin_ns) * part)},
-                selection, size,  view::Language::en,
-                measure,   texts};
+        return {trace,
+                clock,
+                {at.begin_ns + std::llround(static_cast<double>(at.end_ns - at.begin_ns) * part)},
+                selection,
+                size,
+                view::Language::en,
+                measure,
+                texts};
     }
     view::MatrixScene scene(int32_t rank, int32_t id, std::size_t most = 4) {
         return view::matrix_scene(within(rank, id), most);
@@ -77,7 +86,8 @@ std::string told(const MatrixChain& chain) {
     std::string words = told(chain.start);
     if (chain.before) words = told(*chain.before) + " ⇉ " + words;
     for (const MatrixStep& step : chain.steps)
-        words += (step.factor ? " × " + told(*step.factor) + " = " : " " + step.words + " ") + told(step.result);
+        words +=
+            (step.factor ? " × " + told(*step.factor) + " = " : " " + step.words + " ") + told(step.result);
     return words;
 }
 
@@ -91,10 +101,12 @@ void check_products(const MatrixChain& chain) {
             REQUIRE(std::cmp_equal(c.numbers.size(), a.own.rows * b.own.columns));
             for (int64_t i = 0; i < a.own.rows; ++i)
                 for (int64_t k = 0; k < b.own.columns; ++k) {
-                    double sum = step.bias.empty() ? 0 : static_cast<double>(step.bias[static_cast<std::size_t>(k)]);
+                    double sum =
+                        step.bias.empty() ? 0 : static_cast<double>(step.bias[static_cast<std::size_t>(k)]);
                     for (int64_t j = 0; j < a.own.columns; ++j)
-                        sum += static_cast<double>(a.numbers[static_cast<std::size_t>(i * a.own.columns + j)]) *
-                               static_cast<double>(b.numbers[static_cast<std::size_t>(j * b.own.columns + k)]);
+                        sum +=
+                            static_cast<double>(a.numbers[static_cast<std::size_t>(i * a.own.columns + j)]) *
+                            static_cast<double>(b.numbers[static_cast<std::size_t>(j * b.own.columns + k)]);
                     CHECK(static_cast<double>(c.numbers[static_cast<std::size_t>(i * b.own.columns + k)]) ==
                           Approx(sum).margin(1e-4));
                 }
@@ -120,17 +132,17 @@ TEST_CASE("tensor parallelism: columns, then rows, then one sum, on each rank it
           "X [8, 8] × upᵀ [8, 12][:, 6:12] = H [8, 12][:, 6:12] gelu_tanh G [8, 12][:, 6:12] × "
           "downᵀ [12, 8][6:12, :] = Y [8, 8] all_reduce Y [8, 8]");
     for (const MatrixChain& chain : scene.chains) check_products(chain);
-    // The summands of both ranks add up to what both have in the end.
+    // The partial sums of both ranks add up to what both have in the end.
     const auto& a = scene.chains[0].steps[2].result.numbers;
     const auto& b = scene.chains[1].steps[2].result.numbers;
     const auto& sum = scene.chains[0].steps[3].result.numbers;
     REQUIRE(sum.size() == 64);
     for (std::size_t i = 0; i < sum.size(); ++i) CHECK(sum[i] == Approx(a[i] + b[i]).margin(1e-5));
-    CHECK(scene.chains[0].steps[2].result.role == MatrixTile::Role::summand);
+    CHECK(scene.chains[0].steps[2].result.role == MatrixTile::Role::partial_sum);
     CHECK(scene.chains[0].steps[0].result.role == MatrixTile::Role::activation);
 }
 
-TEST_CASE("the way back: the summand is of the input's gradient, and a weight's gradient stands alone") {
+TEST_CASE("the way back: the partial sum is of the input's gradient, and a weight's gradient stands alone") {
     Run run(kMlp + kNoBias, kTp);
     const auto scene = run.scene(0, run.event(0, "linear.input_grad", "layers.1.up"));
     REQUIRE(scene.chains.size() == 2);
@@ -209,10 +221,126 @@ TEST_CASE("without numbers shapes and cuts are drawn all the same, and the reaso
     const auto scene = of(without);
     CHECK(told(scene.chain()) == told(of(with).chain()));
     CHECK(scene.chain().start.numbers.empty());
-    const auto picture =
-        view::matrices_view(without.within(0, without.event(0, "linear", "layers.0.down")));
+    const auto picture = view::matrices_view(without.within(0, without.event(0, "linear", "layers.0.down")));
     CHECK(test::says_part(picture, "Recorded at level hops"));
     for (const view::Shape& shape : picture.shapes) CHECK_FALSE(shape.fill >= view::Token::heat0);
+}
+
+TEST_CASE(
+    "where numbers of some matrices are missing at level values the reason is told, and no scale where all "
+    "are") {
+    const std::string large = "kind = \"mlp\"\ndim = 48\nhidden = 80\nlayers = 1\nseed = 3\n" + kNoBias;
+    const std::string ddp = "shape = [2]\nnames = [\"replicate\"]\n[parallel]\ndata = \"ddp\"\n";
+    const auto told_of = [](Run& run, const std::string& part) {
+        const view::Input input = run.within(0, run.event(0, "linear", "layers.0.up"), 1, {1600, 956});
+        return test::says_part(view::matrices_view(input), part);
+    };
+    const auto facts_of = [](Run& run, const std::string& part) {
+        const view::Input input = run.within(0, run.event(0, "linear", "layers.0.up"), 1, {1600, 956});
+        return test::says_part(view::matrices_facts(input), part);
+    };
+    // The weights have 3,840 numbers, X 4 × 48, H 4 × 80.
+    Run some(large, ddp);
+    CHECK(told_of(some, "only for matrices of up to 1,024 elements"));
+    CHECK(facts_of(some, "only for matrices of up to 1,024 elements"));
+    CHECK(told_of(some, "up to 1 × 3 numbers a cell"));
+    CHECK_FALSE(told_of(some, "holds no numbers"));
+    CHECK(told_of(some, "not here"));
+    Run all(kMlp + kNoBias, ddp);
+    for (const char* note : {"1,024", "holds no numbers", "averaged"}) CHECK_FALSE(told_of(all, note));
+    // As a file of version 3 has it: level values, but no operands.
+    for (Run* run : {&some, &all}) {
+        for (trace::RankTrace& rank : run->trace.ranks)
+            std::erase_if(rank.snapshots, [](const trace::Snapshot& s) { return s.operand != 0; });
+        CHECK_FALSE(run->scene(0, run->event(0, "linear", "layers.0.up")).has_numbers);
+        CHECK(told_of(*run, "holds no numbers"));
+        CHECK(facts_of(*run, "holds no numbers"));
+        for (const char* note : {"1,024", "averaged", "not here"}) CHECK_FALSE(told_of(*run, note));
+    }
+}
+
+TEST_CASE("of a weight without numbers the rows that a rank keeps are filled, and no more") {
+    Run run("kind = \"mlp\"\ndim = 48\nhidden = 80\nlayers = 1\nseed = 3\n",
+            "shape = [2]\nnames = [\"shard\"]\n[parallel]\ndata = \"fsdp2\"\n");
+    const auto picture =
+        view::matrices_view(run.within(1, run.event(1, "linear", "layers.0.up"), 0.9, {1032, 956}));
+    // 32 × 32 cells stand for 80 × 48 numbers: whole above and in one card, half of them in three cards.
+    CHECK(std::ranges::count_if(picture.shapes, [](const view::Shape& s) {
+              return s.id == view::Id{"matrix", 1, 2} && s.fill == view::Token::line2;
+          }) == 32 * 32 * 2 + 32 * 16 * 3);
+}
+
+TEST_CASE("a large record's matrices are the same with a memo") {
+    Run run(kMlp + kNoBias, kTp);
+    run.trace.ranks.emplace_back().hops.resize(60'000);
+    run.clock.events.emplace_back();
+    run.clock.hops.emplace_back(60'000);
+    REQUIRE(view::is_large(run.trace));
+    view::Memo memo;
+    std::set<std::string> seen;
+    for (int pass = 0; pass < 2; ++pass)
+        for (int i = 0; i <= 40; ++i) {
+            run.selection.rank = i % 2;
+            view::Input input{run.trace,     run.clock,   {run.clock.end_ns * i / 40},
+                              run.selection, {1032, 956}, view::Language::en,
+                              run.measure,   run.texts};
+            const auto scene = view::matrix_scene(input, 4);
+            input.memo = &memo;
+            const auto remembered = view::matrix_scene(input, 4);
+            REQUIRE(remembered.chains.size() == scene.chains.size());
+            CHECK(remembered.rank == scene.rank);
+            for (std::size_t c = 0; c < scene.chains.size(); ++c) {
+                CHECK(told(remembered.chains[c]) == told(scene.chains[c]));
+                CHECK(remembered.chains[c].start.numbers == scene.chains[c].start.numbers);
+                seen.insert(told(scene.chains[c]));
+            }
+        }
+    CHECK(seen.size() > 4);  // layers forward and backward
+}
+
+TEST_CASE("who sends a chunk is left out where an open question asks for it") {
+    Run run(kMlp + kNoBias, kTp);
+    const int32_t sum = run.event(0, "all_reduce", "layers.0.down");
+    const auto hues = [](const view::Picture& picture) {
+        return std::ranges::count_if(picture.shapes, [](const view::Shape& s) {
+            return s.arrow && s.stroke == view::origin_hue(1) && s.kind == view::ShapeKind::polyline;
+        });
+    };
+    const view::Input input = run.within(0, sum, 0.25, {1032, 956});
+    const auto open = view::matrices_view(input), covered = view::matrices_view(input, {"Left out here."});
+    CHECK(test::says_part(open, "from rank 1"));
+    CHECK(hues(open) > 0);
+    CHECK_FALSE(test::says_part(open, "Left out here."));
+    CHECK_FALSE(test::says_part(covered, "from rank"));
+    CHECK(hues(covered) == 0);
+    CHECK(test::says_part(covered, "Left out here."));
+    CHECK(test::text_problems(covered, run.measure).empty());
+}
+
+TEST_CASE(
+    "bytes are compared with a ring's only where they are a ring's, samples only with those of other ranks") {
+    const auto says = [](Run& run, const char* kernel, const char* unit, const char* part) {
+        return test::says_part(
+            view::matrices_facts(run.within(0, run.event(0, kernel, unit), 0.5, {4000, 900})), part);
+    };
+    const std::string sp = "[parallel]\nsequence_parallel = true\n";
+    Run ring(kGpt, kTp, sp);
+    CHECK(says(ring, "linear", "blocks.0.mlp.up", "half of what a ring"));
+    CHECK(says(ring, "linear", "blocks.0.mlp.up", "as much as one ring"));
+    // No reduce_scatter follows the product of what was gathered for q.
+    CHECK(says(ring, "linear", "blocks.0.attn.wq", "the product needs all of them"));
+    CHECK_FALSE(says(ring, "linear", "blocks.0.attn.wq", "as much as one ring"));
+    // What was sent is not the formula's: here nobody tells.
+    for (trace::RankTrace& rank : ring.trace.ranks)
+        for (trace::Event& event : rank.events) event.sent_bytes = 0;
+    CHECK(says(ring, "linear", "blocks.0.mlp.up", "its part of the result."));
+    CHECK_FALSE(says(ring, "linear", "blocks.0.mlp.up", "as much as one ring"));
+
+    Run tp(kMlp, kTp),
+        both(kMlp, "shape = [2, 2]\nnames = [\"replicate\", \"tp\"]\n[parallel]\ndata = \"ddp\"\n");
+    CHECK(says(tp, "linear.weight_grad", "layers.0.up", "no other rank of the tp group"));
+    CHECK_FALSE(says(tp, "linear.weight_grad", "layers.0.up", "of the other samples"));
+    CHECK(says(both, "linear.weight_grad", "layers.0.up", "of the other samples"));
 }
 
 TEST_CASE("a run of calls has no product, and says so") {
@@ -248,20 +376,24 @@ TEST_CASE("every pass of every kind of run has texts in their places, in both la
     runs.emplace_back(kGpt, kTp, "[parallel]\nsequence_parallel = true\n");
     runs.emplace_back(kMlp, "shape = [2, 2]\nnames = [\"shard\", \"tp\"]\n[parallel]\ndata = \"fsdp2\"\n");
     runs.emplace_back(kMlp, "shape = [4]\nnames = [\"shard\"]\n[parallel]\ndata = \"fsdp1\"\n");
-    runs.emplace_back(kMlp, "shape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"1F1B\"\nmicrobatches = 4\n");
+    runs.emplace_back(kMlp,
+                      "shape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"1F1B\"\nmicrobatches = 4\n");
     runs.emplace_back("kind = \"mlp\"\ndim = 48\nhidden = 80\nlayers = 1\nseed = 3\n",
                       "shape = [4]\nnames = [\"tp\"]\n");
-    runs.emplace_back(kToy, "shape = [2, 2]\nnames = [\"replicate\", \"shard\"]\n[parallel]\ndata = \"fsdp2\"\n"
-                            "units = [[\"net1\"], [\"net2\"]]\n");
+    runs.emplace_back(kToy,
+                      "shape = [2, 2]\nnames = [\"replicate\", \"shard\"]\n[parallel]\ndata = \"fsdp2\"\n"
+                      "units = [[\"net1\"], [\"net2\"]]\n");
     for (Run& run : runs)
         for (const auto language : {view::Language::en, view::Language::zh}) {
             const test::CatalogueTexts texts{language};
             for (const view::Size size : {view::Size{656, 668}, view::Size{1032, 956}, view::Size{420, 300}})
                 for (int i = 0; i <= 12; ++i) {
-                    const auto rank = static_cast<int32_t>(static_cast<std::size_t>(i) % run.trace.ranks.size());
+                    const auto rank =
+                        static_cast<int32_t>(static_cast<std::size_t>(i) % run.trace.ranks.size());
                     run.selection.rank = rank;
-                    const view::Input input{run.trace,     run.clock, {run.clock.end_ns * i / 12}, run.selection,
-                                            size,          language,  run.measure,                 texts};
+                    const view::Input input{run.trace,     run.clock, {run.clock.end_ns * i / 12},
+                                            run.selection, size,      language,
+                                            run.measure,   texts};
                     for (const auto& picture : {view::matrices_view(input), view::matrices_facts(input)}) {
                         INFO(run.trace.info.scenario << " " << size.width << " " << i);
                         for (const std::string& problem : test::text_problems(picture, run.measure)) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 #include <string_view>
+#include <unordered_map>
 
 namespace meshscope::view {
 namespace {
@@ -19,15 +20,20 @@ struct Held {
     int64_t elements() const { return rows * columns; }
 };
 
-std::string last_part(std::string_view name) {
-    return std::string(name.substr(name.rfind('.') + 1));
-}
-
 /// Finds the chains of one pass, event by event.
 class Chains {
   public:
     Chains(const trace::Trace& trace, int32_t rank)
-        : trace_(trace), record_(trace.ranks[static_cast<std::size_t>(rank)]), rank_(rank) {}
+        : trace_(trace), record_(trace.ranks[static_cast<std::size_t>(rank)]), rank_(rank) {
+        constexpr std::string_view kWeight = ".weight";
+        for (const trace::ParameterRun& run : record_.parameters) {
+            std::string_view name = trace_.text(run.parameter);
+            if (run.parameter == 0 || !name.ends_with(kWeight) || run.n_rows * run.n_columns <= 0) continue;
+            name.remove_suffix(kWeight.size());
+            const trace::ParameterRun*& kept = runs_[name];
+            if (kept == nullptr || kept->padding != 0) kept = &run;
+        }
+    }
 
     void take(const trace::Event& event) {
         std::string_view name = trace_.text(event.name);
@@ -79,14 +85,8 @@ class Chains {
 
     /// What this rank keeps of a module's weight: the box that tensor parallelism left to it.
     const trace::ParameterRun* run_of(const trace::Event& event) const {
-        const std::string name = std::string(trace_.text(event.unit)) + ".weight";
-        const trace::ParameterRun* found = nullptr;
-        for (const trace::ParameterRun& run : record_.parameters)
-            if (run.parameter != 0 && trace_.text(run.parameter) == name && run.n_rows * run.n_columns > 0) {
-                found = &run;
-                if (run.padding == 0) break;
-            }
-        return found;
+        const auto found = runs_.find(trace_.text(event.unit));
+        return found == runs_.end() ? nullptr : found->second;
     }
 
     /// A weight [out, in] with its box, whole [out, in] and this rank's part.
@@ -156,8 +156,7 @@ class Chains {
         const MatrixStep& last = chain.steps.back();
         if (last.kind == Kind::collective) return false;
         if (last.result.own.rows != held.rows || last.result.own.columns != held.columns) return false;
-        if (!held.numbers.empty() && !last.result.numbers.empty())
-            return held.numbers == last.result.numbers;
+        if (!held.numbers.empty() && !last.result.numbers.empty()) return held.numbers == last.result.numbers;
         return last.kind == Kind::map && !broken_;
     }
 
@@ -175,7 +174,7 @@ class Chains {
         }
         MatrixStep step{Kind::product, event.id, "", factor,
                         activation(std::move(y), factor.columns, factor.own.column, factor.own.columns)};
-        if (factor.own.rows < factor.rows) step.result.role = Role::summand;
+        if (factor.own.rows < factor.rows) step.result.role = Role::partial_sum;
         const Held bias = read(event, "bias");
         if (bias.known()) {
             step.words = "+ b";
@@ -196,8 +195,7 @@ class Chains {
         if (!dy.known() || !x.known()) return;
         MatrixChain chain;
         chain.rank = rank_;
-        chain.start =
-            transposed(activation(std::move(dy), w.tile.rows, w.tile.own.row, w.tile.own.rows));
+        chain.start = transposed(activation(std::move(dy), w.tile.rows, w.tile.own.row, w.tile.own.rows));
         chain.start.transposed = false;
         chain.start.name = "dYᵀ";
         MatrixStep step{Kind::product, event.id, "",
@@ -218,9 +216,10 @@ class Chains {
         if (chains_.empty() || !open_ || chains_.back().steps.back().kind == Kind::collective) return;
         const MatrixTile& now = chains_.back().steps.back().result;
         const Held x = read(event, in);
-        const bool same = x.known() ? x.elements() == now.own.rows * now.own.columns &&
-                                          (x.numbers.empty() || now.numbers.empty() || x.numbers == now.numbers)
-                                    : !broken_;
+        const bool same = x.known()
+                              ? x.elements() == now.own.rows * now.own.columns &&
+                                    (x.numbers.empty() || now.numbers.empty() || x.numbers == now.numbers)
+                              : !broken_;
         if (!same) return;
         MatrixTile result = now;
         result.numbers = written(event, out).numbers;
@@ -301,13 +300,13 @@ class Chains {
         tile.own.row = 0;
     }
 
-    /// Finds the part's rows among those of the whole by their numbers: how a sequence lies in the buffer that
-    /// was gathered no record tells.
+    /// Finds the part's rows among those of the whole by their numbers: how a sequence lies in the buffer
+    /// that was gathered no record tells.
     static void find_rows(MatrixTile& part, const MatrixTile& whole) {
         const int64_t columns = part.own.columns;
         const auto row = [&](const MatrixTile& tile, int64_t i) {
-            return std::span(tile.numbers).subspan(static_cast<std::size_t>(i * columns),
-                                                   static_cast<std::size_t>(columns));
+            return std::span(tile.numbers)
+                .subspan(static_cast<std::size_t>(i * columns), static_cast<std::size_t>(columns));
         };
         std::vector<int64_t> places;
         int64_t next = 0;
@@ -333,7 +332,8 @@ class Chains {
 
     void name_tiles() {
         for (MatrixChain& chain : chains_) {
-            const bool back = chain.steps.front().factor && chain.steps.front().factor->role == Role::weight &&
+            const bool back = chain.steps.front().factor &&
+                              chain.steps.front().factor->role == Role::weight &&
                               !chain.steps.front().factor->transposed;
             if (chain.start.name.empty()) chain.start.name = back ? "dY" : "X";
             if (chain.before) chain.before->name = chain.start.name;
@@ -344,9 +344,9 @@ class Chains {
             for (auto step = chain.steps.begin(); step != chain.steps.end(); ++step) {
                 if (!step->result.name.empty()) continue;
                 const bool mapped = step + 1 != chain.steps.end() && (step + 1)->kind == Kind::map;
-                const char* letter = step->kind == Kind::map            ? (back ? "dH" : "G")
-                                     : mapped || step < last            ? (back ? "dG" : "H")
-                                                                        : (back ? "dX" : "Y");
+                const char* letter = step->kind == Kind::map ? (back ? "dH" : "G")
+                                     : mapped || step < last ? (back ? "dG" : "H")
+                                                             : (back ? "dX" : "Y");
                 step->result.name = letter;
             }
         }
@@ -355,6 +355,7 @@ class Chains {
     const trace::Trace& trace_;
     const trace::RankTrace& record_;
     int32_t rank_;
+    std::unordered_map<std::string_view, const trace::ParameterRun*> runs_;  ///< by the module of the weight
     std::vector<MatrixChain> chains_;
     bool open_ = false, broken_ = false;
     int products_ = 0;
@@ -363,6 +364,21 @@ class Chains {
 };
 
 }  // namespace
+
+std::pair<int64_t, int64_t> MatrixTile::own_rows_in(int64_t first, int64_t last) const {
+    if (row_places.empty()) {
+        const int64_t from = std::clamp<int64_t>(first - own.row, 0, own.rows);
+        return {from, std::clamp<int64_t>(last - own.row, from, own.rows)};
+    }
+    const auto place = [&](int64_t row) {
+        return std::ranges::lower_bound(row_places, row) - row_places.begin();
+    };
+    return {place(first), place(last)};
+}
+
+std::string last_part(std::string_view name) {
+    return std::string(name.substr(name.rfind('.') + 1));
+}
 
 const MatrixStep* MatrixChain::first_product() const {
     const auto at = std::ranges::find(steps, Kind::product, &MatrixStep::kind);

@@ -16,7 +16,8 @@ constexpr std::size_t kFewOwners = 16;  // beyond, the others' rows have no mark
 constexpr std::array<const char*, 4> kStates{"stored", "gathered", "whole", "freed"};
 
 /// The parameter with this name as a rank's record has it; nothing where it has none.
-std::optional<ShownParameter> parameter_named(const trace::Trace& trace, int32_t rank, const std::string& name) {
+std::optional<ShownParameter> parameter_named(const trace::Trace& trace, int32_t rank,
+                                              const std::string& name) {
     for (const auto& run : trace.ranks[static_cast<std::size_t>(rank)].parameters)
         if (run.parameter != 0 && trace.text(run.parameter) == name)
             return ShownParameter{name, run.parameter, run.unit, run.rows, run.columns};
@@ -69,9 +70,9 @@ std::vector<MatricesPicture::Borrowed> MatricesPicture::borrowed(const MatrixCha
         const auto parameter = parameter_named(in_.trace, chain.rank, step.factor->parameter);
         if (!parameter) continue;
         const ParameterLife life = life_of(in_.trace, in_.clock, chain.rank, scene_.step, *parameter);
-        const int64_t begin = in_.clock.events[static_cast<std::size_t>(chain.rank)]
-                                              [static_cast<std::size_t>(step.event)]
-                                                  .begin_ns;
+        const int64_t begin =
+            in_.clock.events[static_cast<std::size_t>(chain.rank)][static_cast<std::size_t>(step.event)]
+                .begin_ns;
         const LifeSpan* gather = nullptr;
         for (const LifeSpan& span : life.truths)
             if (span.holding == Holding::gathering && span.event < step.event &&
@@ -95,8 +96,8 @@ float MatricesPicture::cards_height() const {
     if (lives.empty()) return 0;
     float high = 0;
     for (const Borrowed& life : lives)
-        high = std::max(high, static_cast<float>(cells_of(
-                                  as_parameter(*scene_.chain().steps[life.step].factor).rows)));
+        high = std::max(
+            high, static_cast<float>(cells_of(as_parameter(*scene_.chain().steps[life.step].factor).rows)));
     const float caption = p_.line_height(Face::caption), small = p_.line_height(Face::mono_small);
     const auto ranks = static_cast<float>(std::min(kMostRanks, scene_.chains.size()));
     return caption + 8 + caption + 10 + ranks * (high * card_cell(lives) + small + 8) + 12;
@@ -138,8 +139,9 @@ void MatricesPicture::cards(Rect box) {
                 wide = (box.w - kSymbols - 3 * kCardGap) / 4;
     float high = 0;
     for (const Borrowed& life : own)
-        high = std::max(high, cell * static_cast<float>(cells_of(
-                                         as_parameter(*scene_.chain().steps[life.step].factor).rows)));
+        high = std::max(
+            high,
+            cell * static_cast<float>(cells_of(as_parameter(*scene_.chain().steps[life.step].factor).rows)));
     const float row = high + small + 8, card_high = caption + 10 + row * static_cast<float>(shown.size()) + 4;
     const int64_t t = in_.cursor.t_ns;
     const Borrowed& first = own.front();
@@ -172,15 +174,17 @@ void MatricesPicture::cards(Rect box) {
                 const MatrixTile tile = as_parameter(*chain.steps[life.step].factor);
                 const Rect at_tile{x, y, cell * static_cast<float>(cells_of(tile.columns)),
                                    cell * static_cast<float>(cells_of(tile.rows))};
-                this->card({chain, life, state, at_tile, most(2 + 2 * life.step, *chain.steps[life.step].factor)});
+                this->card(
+                    {chain, life, state, at_tile, most(2 + 2 * life.step, *chain.steps[life.step].factor)});
                 x += at_tile.w + 8;
             }
-            card_words(chain, borrowed_[shown[i]], state, {card.x + kSide, y + high + 2, wide - 2 * kSide, 0});
+            card_words(chain, borrowed_[shown[i]], state,
+                       {card.x + kSide, y + high + 2, wide - 2 * kSide, 0});
             if (state != 0) continue;
             const auto place = gather_place(chain.rank, gather);
             p_.symbol({box.x + 8, y + high / 2}, 5, place, origin_hue(place));
-            p_.try_text(std::to_string(chain.rank), {box.x + 8, y + high / 2 + 8}, Face::mono_small, Token::soft,
-                        Align::centre, {"rank", chain.rank});
+            p_.try_text(std::to_string(chain.rank), {box.x + 8, y + high / 2 + 8}, Face::mono_small,
+                        Token::soft, Align::centre, {"rank", chain.rank});
         }
     }
 }
@@ -213,9 +217,11 @@ void MatricesPicture::card_words(const MatrixChain& chain, const std::vector<Bor
                                   : p_.say("view.matrices.rows", {arg("rows", rows)})};
     }
     if (state == 1) {
-        const std::string sends = p_.say("view.matrices.sends", {arg("bytes", format_bytes(gather.sent_bytes))});
-        choices = {format_count(gather.in_elements) + " → " + format_count(gather.out_elements) + ", " + sends,
-                   sends};
+        const std::string sends =
+            p_.say("view.matrices.sends", {arg("bytes", format_bytes(gather.sent_bytes))});
+        choices = {
+            format_count(gather.in_elements) + " → " + format_count(gather.out_elements) + ", " + sends,
+            sends};
     }
     if (state == 2) choices = {p_.say("view.matrices.own_samples", {arg("rows", chain.start.own.rows)})};
     if (state == 3) {
@@ -239,15 +245,17 @@ void MatricesPicture::card_words(const MatrixChain& chain, const std::vector<Bor
 
 void MatricesPicture::card(const Card& card) {
     const MatrixTile tile = as_parameter(*card.chain.steps[card.life.step].factor);
-    const std::vector<char> kept = kept_of(card.chain, tile);
-    TileLook look{.most = card.most, .cut = Token::none, .id = {"matrix", card.chain.rank,
-                                                                 2 + 2 * static_cast<int64_t>(card.life.step)}};
+    const std::vector<Block> kept = kept_of(card.chain, tile);
+    TileLook look{.most = card.most,
+                  .cut = Token::none,
+                  .id = {"matrix", card.chain.rank, 2 + 2 * static_cast<int64_t>(card.life.step)}};
     if (card.state != 2) look.known = &kept;
     draw_tile(p_, tile, card.box, look);
     // Where one owner's rows end and the next one's begin.
     const trace::Event& gather = in_.trace.event(card.chain.rank, card.life.gather);
     const auto& all = in_.trace.groups[static_cast<std::size_t>(gather.group)].ranks;
-    const std::vector<int32_t> members = all.size() <= kFewOwners ? all : std::vector<int32_t>{card.chain.rank};
+    const std::vector<int32_t> members =
+        all.size() <= kFewOwners ? all : std::vector<int32_t>{card.chain.rank};
     for (const int32_t member : members) {
         for (const auto& run : in_.trace.ranks[static_cast<std::size_t>(member)].parameters) {
             if (run.parameter == 0 || in_.trace.text(run.parameter) != tile.parameter) continue;
@@ -266,8 +274,8 @@ void MatricesPicture::card(const Card& card) {
                 }
                 if (at.y + at.h < card.box.y + card.box.h - 0.5F) {
                     p_.layer = kLines;
-                    p_.line({card.box.x - 3, at.y + at.h}, {card.box.x + card.box.w + 3, at.y + at.h}, Token::sky,
-                            1.4F);
+                    p_.line({card.box.x - 3, at.y + at.h}, {card.box.x + card.box.w + 3, at.y + at.h},
+                            Token::sky, 1.4F);
                 }
             }
         }

@@ -4,7 +4,8 @@
 #include "app/gui/view/format.h"
 #include "app/gui/view/matrices_picture.h"
 #include "app/gui/view/sheet.h"
-#include "core/trace/recorded.h"
+#include "app/gui/view/stepping.h"
+#include "core/mesh/roles.h"
 
 namespace meshscope::view {
 namespace {
@@ -52,9 +53,7 @@ class Facts {
             }
             now = &step.result;
         }
-        if (!scene_.has_numbers)
-            list_.sentence(
-                p.say("view.matrices.no_numbers", {arg("level", std::string(trace::name(in_.trace.info.level)))}));
+        if (const std::string why = missing_numbers(p, in_.trace, scene_); !why.empty()) list_.sentence(why);
         return list_.take();
     }
 
@@ -67,20 +66,24 @@ class Facts {
         list_.sentence(told(p, from) + " × " + told(p, *step.factor) + " = " + told(p, step.result), id(step),
                        Token::text);
         if (step.factor->role != Role::weight) {
-            list_.sentence(p.say(step.result.cut() ? "view.matrices.facts.gradient_part"
-                                                   : "view.matrices.facts.gradient",
-                                 {arg("rank", chain.rank), arg("rows", from.own.columns)}));
+            list_.sentence(p.say(
+                step.result.cut() ? "view.matrices.facts.gradient_part" : "view.matrices.facts.gradient",
+                {arg("rank", chain.rank), arg("rows", from.own.columns)}));
+            if (has_data_ranks()) list_.sentence(p.say("view.matrices.facts.other_samples"));
             return;
         }
         const MatrixTile& w = *step.factor;
-        const std::vector<MessageArg> args{
-            arg("rank", chain.rank),       arg("weight", w.name),
-            arg("parameter", w.parameter), arg("columns", range(w.own.column, w.own.columns)),
-            arg("rows", range(w.own.row, w.own.rows)), arg("all", w.rows), arg("n", w.own.rows)};
+        const std::vector<MessageArg> args{arg("rank", chain.rank),
+                                           arg("weight", w.name),
+                                           arg("parameter", w.parameter),
+                                           arg("columns", range(w.own.column, w.own.columns)),
+                                           arg("rows", range(w.own.row, w.own.rows)),
+                                           arg("all", w.rows),
+                                           arg("n", w.own.rows)};
         switch (cut_of(step)) {
             case FactorCut::columns:
-                list_.sentence(p.say(w.transposed ? "view.matrices.facts.columns" : "view.matrices.facts.columns_back",
-                                     args));
+                list_.sentence(p.say(
+                    w.transposed ? "view.matrices.facts.columns" : "view.matrices.facts.columns_back", args));
                 break;
             case FactorCut::rows:
                 list_.sentence(p.say("view.matrices.facts.rows", args));
@@ -109,8 +112,8 @@ class Facts {
         }
         if (unit == 0 || kept >= step.factor->own.rows * step.factor->own.columns) return;
         const trace::Event* gather = nullptr;
-        for (auto event = record.events.begin() + step.event; event != record.events.begin() && gather == nullptr;
-             --event)
+        for (auto event = record.events.begin() + step.event;
+             event != record.events.begin() && gather == nullptr; --event)
             if (event->op == CollectiveOp::all_gather && event->unit == unit &&
                 event->kind == trace::EventKind::collective)
                 gather = &*event;
@@ -126,10 +129,11 @@ class Facts {
         std::vector<int64_t> ranks;
         for (const int32_t rank : in_.trace.groups[static_cast<std::size_t>(event.group)].ranks)
             ranks.push_back(rank);
-        list_.row(op_hue(event.op), std::string(name(event.op)), std::string(name(event.op)),
-                  format_bytes(event.sent_bytes),
-                  in_.trace.groups[static_cast<std::size_t>(event.group)].mesh_dim + " " + format_ranks(ranks),
-                  {"kernel", scene_.rank, event.id});
+        list_.row(
+            op_hue(event.op), std::string(name(event.op)), std::string(name(event.op)),
+            format_bytes(event.sent_bytes),
+            in_.trace.groups[static_cast<std::size_t>(event.group)].mesh_dim + " " + format_ranks(ranks),
+            {"kernel", scene_.rank, event.id});
     }
 
     void added(const MatrixStep& step) {
@@ -137,22 +141,44 @@ class Facts {
         const Painter& p = list_.p;
         const auto members =
             static_cast<int64_t>(in_.trace.groups[static_cast<std::size_t>(event.group)].ranks.size());
-        const std::vector<MessageArg> args{arg("numbers", format_count(event.in_elements)), arg("ranks", members),
-                                           arg("rows", range(step.result.own.row, step.result.own.rows)),
-                                           arg("rank", scene_.rank)};
+        const std::vector<MessageArg> args{
+            arg("numbers", format_count(event.in_elements)), arg("ranks", members),
+            arg("rows", range(step.result.own.row, step.result.own.rows)), arg("rank", scene_.rank)};
         list_.space(4);
         collective_row(event);
         list_.sentence(p.say(event.op == CollectiveOp::all_reduce ? "view.matrices.facts.all_reduce"
+                             : sends_as_formula(event)            ? "view.matrices.facts.reduce_scatter_half"
                                                                   : "view.matrices.facts.reduce_scatter",
                              args));
+    }
+
+    /// Whether it sent (n−1)/n of the whole buffer, as a ring does: an all_gather or a reduce_scatter.
+    bool sends_as_formula(const trace::Event& event) const {
+        const auto formula = byte_formula(in_.trace, event);
+        return formula && formula->bytes == event.sent_bytes;
+    }
+
+    /// Whether other ranks work on other samples.
+    bool has_data_ranks() const {
+        const auto& info = in_.trace.info;
+        for (std::size_t d = 0; d < info.mesh_names.size() && d < info.mesh_shape.size(); ++d)
+            if (const auto role = mesh::role_of(info.mesh_names[d]);
+                role && mesh::is_data(*role) && info.mesh_shape[d] > 1)
+                return true;
+        return false;
     }
 
     void gathered(const MatrixChain& chain) {
         const trace::Event& event = in_.trace.event(scene_.rank, chain.gather);
         collective_row(event);
-        list_.sentence(list_.p.say("view.matrices.facts.all_gather",
-                                   {arg("rank", scene_.rank), arg("rows", chain.before->own.rows),
-                                    arg("all", chain.start.rows)}));
+        const trace::Event& end = in_.trace.event(scene_.rank, chain.steps.back().event);
+        const bool scatters =
+            end.kind == trace::EventKind::collective && end.op == CollectiveOp::reduce_scatter;
+        const bool half = scatters && end.in_elements == event.out_elements && end.dtype == event.dtype &&
+                          sends_as_formula(event) && sends_as_formula(end);
+        list_.sentence(list_.p.say(
+            half ? "view.matrices.facts.all_gather_half" : "view.matrices.facts.all_gather",
+            {arg("rank", scene_.rank), arg("rows", chain.before->own.rows), arg("all", chain.start.rows)}));
     }
 
     const Input& in_;

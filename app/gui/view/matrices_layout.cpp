@@ -16,9 +16,9 @@ constexpr float kGutterFrom = 760;  // from this width on the rank's name stands
 
 }  // namespace
 
-/// One m for what is added or compared: all ranks' matrices at a place, the summands and their sum.
+/// One m for what is added or compared: all ranks' matrices at a place, the partial sums and their sum.
 double MatricesPicture::most(std::size_t place, const MatrixTile& tile) const {
-    const auto adds = [](const MatrixTile& t) { return t.role == Role::summand || t.role == Role::sum; };
+    const auto adds = [](const MatrixTile& t) { return t.role == Role::partial_sum || t.role == Role::sum; };
     double most = 0;
     for (const MatrixChain& chain : scene_.chains) {
         if (place == 0 && chain.before) most = std::max(most, most_of(chain.before->numbers));
@@ -72,7 +72,7 @@ std::vector<MatricesPicture::Item> MatricesPicture::items(const MatrixChain& cha
         } else {
             sign(step.words, &step, true);
         }
-        const bool adds = step.result.role == Role::summand || step.result.role == Role::sum;
+        const bool adds = step.result.role == Role::partial_sum || step.result.role == Role::sum;
         tile(step.result, &step, 3 + 2 * i, adds || i == last_product);
     }
     return all;

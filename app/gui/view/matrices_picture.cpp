@@ -46,15 +46,15 @@ std::optional<AddedUp> added_up(const Input& input, int32_t rank, int32_t id) {
     return added;
 }
 
-MatricesPicture::MatricesPicture(const Input& input) : in_(input), p_(input) {
+MatricesPicture::MatricesPicture(const Input& input, const MatricesOptions& options)
+    : in_(input), options_(options), p_(input) {
     scene_ = matrix_scene(input, input.trace.ranks.size() <= kFewRanks ? kFewRanks : 2);
 }
 
 Token MatricesPicture::cut_hue() const {
     const auto& info = in_.trace.info;
-    std::string dim = scene_.group >= 0
-                          ? in_.trace.groups[static_cast<std::size_t>(scene_.group)].mesh_dim
-                          : std::string("tp");
+    std::string dim = scene_.group >= 0 ? in_.trace.groups[static_cast<std::size_t>(scene_.group)].mesh_dim
+                                        : std::string("tp");
     const auto at = std::ranges::find(info.mesh_names, dim) - info.mesh_names.begin();
     return dim_hue(dim, static_cast<std::size_t>(at));
 }
@@ -83,8 +83,8 @@ float MatricesPicture::bands(float y, float room) {
         return h > room + kBandGap;
     };
     while (scene_.chains.size() > 2 && (scale.cell < kGoodCell || too_high())) {
-        const auto far = scene_.chains.back().rank == scene_.rank ? scene_.chains.begin()
-                                                                  : scene_.chains.end() - 1;
+        const auto far =
+            scene_.chains.back().rank == scene_.rank ? scene_.chains.begin() : scene_.chains.end() - 1;
         scene_.chains.erase(far);
         ++scene_.likewise;
         scale = choose(inside, room);
@@ -182,22 +182,22 @@ void MatricesPicture::item(const MatrixChain& chain, const Item& item, Point at,
     if (is_sum) {
         sum(chain, item, box);
     } else {
-        TileLook look{.most = m, .share = share, .figures = item.figures, .cut = cut_hue(),
+        TileLook look{.most = m,
+                      .share = share,
+                      .figures = item.figures,
+                      .cut = cut_hue(),
                       .id = {"matrix", chain.rank, static_cast<int64_t>(item.place)}};
         // What the rank has only once, or while, it is gathered.
-        std::vector<char> known;
+        std::vector<Block> known;
         if (item.place == 1 && chain.before && share_done(in_, chain.rank, chain.gather) < 1) {
-            known.assign(static_cast<std::size_t>(tile.own.rows * tile.own.columns), 0);
             const MatrixTile& part = *chain.before;
-            for (int64_t i = 0; i < part.own.rows && part.rows_in_all == 0; ++i)
-                std::fill_n(known.begin() + part.row(i) * tile.own.columns, tile.own.columns, 1);
+            if (part.rows_in_all == 0) known = blocks_of_part(part, 0, part.own.rows);
             look.known = &known;
         }
         const auto c = static_cast<std::size_t>(&chain - scene_.chains.data());
         for (const Borrowed& each : borrowed_[c]) {
             if (item.place != 2 + 2 * each.step) continue;
-            const bool whole =
-                in_.cursor.t_ns >= each.gather_end && in_.cursor.t_ns < each.freed;
+            const bool whole = in_.cursor.t_ns >= each.gather_end && in_.cursor.t_ns < each.freed;
             if (!whole) {
                 known = kept_of(chain, tile);
                 look.known = &known;
@@ -213,9 +213,9 @@ void MatricesPicture::item(const MatrixChain& chain, const Item& item, Point at,
         above = p_.say("view.matrices.some_rows",
                        {arg("rows", tile.own.rows), arg("all", std::max(tile.rows_in_all, tile.rows))});
     Token hue = cut_hue();
-    if (tile.role == Role::summand) {
-        above = p_.fit({p_.say("view.matrices.summand"), p_.say("view.matrices.summand.short")}, Face::caption,
-                       item.wide);
+    if (tile.role == Role::partial_sum) {
+        above = p_.fit({p_.say("view.matrices.partial_sum"), p_.say("view.matrices.partial_sum.short")},
+                       Face::caption, item.wide);
         hue = Token::soft;
     } else if (above.empty() && tile.role == Role::weight) {
         above = p_.say("view.matrices.whole");
@@ -229,8 +229,9 @@ void MatricesPicture::item(const MatrixChain& chain, const Item& item, Point at,
                             arg("hops", added->state.rounds)});
         hue = op_hue(in_.trace.event(chain.rank, item.made_by->event).op);
     }
-    const Face face = tile.role == Role::summand ? Face::caption : Face::mono_small;
-    const std::string brief = std::to_string(tile.own.rows) + "/" + std::to_string(std::max(tile.rows_in_all, tile.rows));
+    const Face face = tile.role == Role::partial_sum ? Face::caption : Face::mono_small;
+    const std::string brief =
+        std::to_string(tile.own.rows) + "/" + std::to_string(std::max(tile.rows_in_all, tile.rows));
     const bool some = part.empty() && tile.own.rows < std::max(tile.rows_in_all, tile.rows);
     above = p_.fit({above, some ? brief : std::string()}, face, item.wide);
     const float centre = box.x + box.w / 2, high = std::max(small, p_.line_height(face));
@@ -246,19 +247,14 @@ void MatricesPicture::item(const MatrixChain& chain, const Item& item, Point at,
         p_.text(below, {at.x, at.y + line_h + 5}, Face::mono_small, share > 0 ? Token::text : Token::mute);
 }
 
-/// What the rank keeps of a weight, number by number of the part in the tile; the rest is only borrowed.
-std::vector<char> MatricesPicture::kept_of(const MatrixChain& chain, const MatrixTile& tile) const {
-    std::vector<char> kept(static_cast<std::size_t>(tile.own.rows * tile.own.columns), 0);
+/// What the rank keeps of a weight; the rest is only borrowed.
+std::vector<Block> MatricesPicture::kept_of(const MatrixChain& chain, const MatrixTile& tile) const {
+    std::vector<Block> kept;
     for (const auto& run : in_.trace.ranks[static_cast<std::size_t>(chain.rank)].parameters) {
         if (run.parameter == 0 || in_.trace.text(run.parameter) != tile.parameter) continue;
         for (Block block : blocks_of(run)) {
             if (tile.transposed) block = {block.column, block.row, block.columns, block.rows};
-            for (int64_t r = block.row; r < block.row + block.rows; ++r)
-                for (int64_t c = block.column; c < block.column + block.columns; ++c) {
-                    const int64_t i = r - tile.own.row, k = c - tile.own.column;
-                    if (i >= 0 && i < tile.own.rows && k >= 0 && k < tile.own.columns)
-                        kept[static_cast<std::size_t>(i * tile.own.columns + k)] = 1;
-                }
+            kept.push_back(block);
         }
     }
     return kept;
@@ -307,8 +303,8 @@ void MatricesPicture::tell() {
     }
 }
 
-Picture matrices_view(const Input& input) {
-    return MatricesPicture(input).draw();
+Picture matrices_view(const Input& input, const MatricesOptions& options) {
+    return MatricesPicture(input, options).draw();
 }
 
 }  // namespace meshscope::view

@@ -14,11 +14,12 @@ namespace meshscope::view {
 
 /// How a matrix is to be drawn.
 struct TileLook {
-    double most = 0;                 ///< m: the scale is −m … m
-    float share = 1;                 ///< of the part's columns, from the left, that are there yet
-    const std::vector<char>* known = nullptr;  ///< which of the part's numbers are there; null: all
-    bool figures = false;            ///< numbers in the cells, where there is room
-    Token cut = Token::none;         ///< hue of the line where the whole is cut
+    double most = 0;  ///< m: the scale is −m … m
+    float share = 1;  ///< of the part's columns, from the left, that are there yet
+    const std::vector<Block>* known =
+        nullptr;              ///< where of the whole numbers are there; null: all of the part
+    bool figures = false;     ///< numbers in the cells, where there is room
+    Token cut = Token::none;  ///< hue of the line where the whole is cut
     Stroke cut_stroke = Stroke::dotted;
     Id id;
 };
@@ -29,7 +30,8 @@ int64_t cells_of(int64_t n);
 /// The largest size of a number, 0 where none is known.
 double most_of(const std::vector<float>& numbers);
 
-/// Draws a matrix in `box`: the part here as heat, the rest as ghost cells. Cost: its cells.
+/// Draws a matrix in `box`: the part here as heat, the rest as ghost cells. Cost: its cells and the numbers
+/// that are recorded of it, each by the blocks of `known`; no more where the matrix is larger.
 void draw_tile(Painter& painter, const MatrixTile& tile, Rect box, const TileLook& look);
 
 /// Where rows and columns of the whole lie in its box.
@@ -38,19 +40,23 @@ Rect place_of(const MatrixTile& tile, Rect box, const Block& block);
 /// Rows [first, first + n) of the part, where they lie in the whole: those that lie together as one.
 std::vector<Block> blocks_of_part(const MatrixTile& tile, int64_t first, int64_t n);
 
-/// Its name; of a summand that it is one.
+/// Its name; of a partial sum that it is one.
 std::string shown_name(const Painter& painter, const MatrixTile& tile);
 /// "[4, 8]".
 std::string shape_words(const MatrixTile& tile);
 /// "[:, 0:4]" where the part is not the whole, else "".
 std::string part_words(const MatrixTile& tile);
 
-/// How a factor of a product is cut: none, by columns (each rank has some of the results) or by rows (each has
-/// a summand of all).
+/// Why numbers of the scene's matrices are not there; "" where all are.
+std::string missing_numbers(const Painter& painter, const trace::Trace& trace, const MatrixScene& scene);
+
+/// How a factor of a product is cut: none, by columns (each rank has some of the results) or by rows (each
+/// has a partial sum of all).
 enum class FactorCut : uint8_t { none, columns, rows };
 FactorCut cut_of(const MatrixStep& product);
 
-/// The collective of a step, and the state of its buffers at the cursor; nothing where it has too many members.
+/// The collective of a step, and the state of its buffers at the cursor; nothing where it has too many
+/// members.
 struct AddedUp {
     trace::CollectiveInstance instance;
     CollectiveState state;
@@ -61,7 +67,7 @@ std::optional<AddedUp> added_up(const Input& input, int32_t rank, int32_t event)
 class MatricesPicture {
   public:
     static constexpr float kPad = 24;
-    explicit MatricesPicture(const Input& input);
+    explicit MatricesPicture(const Input& input, const MatricesOptions& options);
     Picture draw();
 
   private:
@@ -74,13 +80,13 @@ class MatricesPicture {
     /// A piece of a band: a matrix, or what is done between two.
     struct Item {
         const MatrixTile* tile = nullptr;
-        std::string sign;            ///< "×", "gelu"
+        std::string sign;                     ///< "×", "gelu"
         const MatrixStep* made_by = nullptr;  ///< null: it was there before
-        std::size_t place = 0;       ///< of the tile in its chain
+        std::size_t place = 0;                ///< of the tile in its chain
         bool figures = false;
         bool arrow = false;
-        float w = 0, h = 0;          ///< of the tile alone, or of the sign
-        float wide = 0;              ///< with its words
+        float w = 0, h = 0;  ///< of the tile alone, or of the sign
+        float wide = 0;      ///< with its words
     };
     struct Line {
         std::size_t first = 0, last = 0;
@@ -109,7 +115,7 @@ class MatricesPicture {
     std::string coordinate(int32_t rank) const;
     Token cut_hue() const;
     double most(std::size_t place, const MatrixTile& tile) const;
-    std::vector<char> kept_of(const MatrixChain& chain, const MatrixTile& tile) const;
+    std::vector<Block> kept_of(const MatrixChain& chain, const MatrixTile& tile) const;
     float cards_height() const;
     void cards(Rect box);
     void tell();
@@ -128,11 +134,12 @@ class MatricesPicture {
     int64_t gather_place(int32_t rank, const trace::Event& gather) const;
 
     const Input& in_;
+    const MatricesOptions& options_;
     Painter p_;
     MatrixScene scene_;
-    std::vector<std::vector<Borrowed>> borrowed_;     ///< a chain of the scene
-    std::vector<std::optional<AddedUp>> added_;       ///< of the chain's collective, a chain
-    std::vector<Rect> sums_;                          ///< where the sum stands, a chain; no width: none
+    std::vector<std::vector<Borrowed>> borrowed_;  ///< a chain of the scene
+    std::vector<std::optional<AddedUp>> added_;    ///< of the chain's collective, a chain
+    std::vector<Rect> sums_;                       ///< where the sum stands, a chain; no width: none
 };
 
 }  // namespace meshscope::view

@@ -16,11 +16,6 @@ using Kind = MatrixStep::Kind;
 
 constexpr float kBar = 24;
 
-/// "up": the end of a module's name.
-std::string last_part(std::string_view name) {
-    return std::string(name.substr(name.rfind('.') + 1));
-}
-
 }  // namespace
 
 std::vector<Chip> tensors_form_chips(const Painter& p, Form form) {
@@ -28,6 +23,13 @@ std::vector<Chip> tensors_form_chips(const Painter& p, Form form) {
         return Chip{p.say(id), {"form", static_cast<int64_t>(which)}, form == which};
     };
     return {chip(Form::matrices, "view.tensors.matrices"), chip(Form::rows, "view.tensors.rows")};
+}
+
+std::string missing_numbers(const Painter& p, const trace::Trace& trace, const MatrixScene& scene) {
+    if (trace.info.level < trace::Level::values)
+        return p.say("view.matrices.no_numbers", {arg("level", std::string(trace::name(trace.info.level)))});
+    if (scene.lacks_small) return p.say("view.matrices.numbers_missing");
+    return scene.lacks_large ? p.say("view.matrices.numbers_up_to") : "";
 }
 
 float MatricesPicture::header() {
@@ -40,8 +42,8 @@ float MatricesPicture::header() {
     const float small = p_.line_height(Face::mono_small);
     const std::string low = "−m", high = "m", none = p_.say("view.matrices.not_here");
     constexpr float kRamp = 96;
-    const float wide = p_.width(low, Face::mono_small) + 6 + kRamp + 6 + p_.width(high, Face::mono_small) + 18 +
-                       16 + p_.width(none, Face::caption);
+    const float wide = p_.width(low, Face::mono_small) + 6 + kRamp + 6 + p_.width(high, Face::mono_small) +
+                       18 + 16 + p_.width(none, Face::caption);
     const float chips = chips_width(p_, tensors_form_chips(p_, Form::matrices));
     if (scene_.has_numbers && kPad + chips + 24 + wide <= right) {
         float x = right - wide;
@@ -73,19 +75,17 @@ float MatricesPicture::header() {
     for (const MatrixStep& step : chain.steps) {
         if (step.kind == Kind::collective) add(p_.say("view.matrices.one", {arg("op", step.words)}));
         if (step.kind != Kind::product) continue;
-        const std::string module =
-            last_part(in_.trace.text(in_.trace.event(chain.rank, step.event).unit));
+        const std::string module = last_part(in_.trace.text(in_.trace.event(chain.rank, step.event).unit));
         constexpr const char* kCuts[]{"view.matrices.cut.none", "view.matrices.cut.columns",
                                       "view.matrices.cut.rows"};
         const bool gradient = step.factor->role != MatrixTile::Role::weight;
         add(gradient ? step.result.name
                      : p_.say(kCuts[static_cast<std::size_t>(cut_of(step))], {arg("weight", module)}));
     }
-    const std::string unit =
-        scene_.unit.empty() ? p_.say("view.matrices.model") : scene_.unit;
-    const std::vector<MessageArg> args{
-        arg("unit", unit), arg("phase", p_.say("view.phase." + std::string(name(scene_.phase)))),
-        arg("what", what), arg("step", scene_.step)};
+    const std::string unit = scene_.unit.empty() ? p_.say("view.matrices.model") : scene_.unit;
+    const std::vector<MessageArg> args{arg("unit", unit),
+                                       arg("phase", p_.say("view.phase." + std::string(name(scene_.phase)))),
+                                       arg("what", what), arg("step", scene_.step)};
     const std::string full = p_.say("view.matrices.title", args);
     p_.tell(full);
     const float beside = kPad + chips + 20;
@@ -97,10 +97,14 @@ float MatricesPicture::header() {
         if (!title.empty()) p_.text(title, {kPad, y}, Face::title, Token::text);
         y += p_.line_height(Face::title) + 4;
     }
-    std::string note;
-    if (!scene_.has_numbers) note = p_.say("view.matrices.no_numbers", {arg("level", std::string(name(in_.trace.info.level)))});
+    const auto note = [&](const std::string& words) {
+        p_.tell(words);
+        y = p_.paragraph(words, {kPad, y}, Face::caption, Token::mute, right - kPad) + 4;
+    };
+    if (const std::string why = missing_numbers(p_, in_.trace, scene_); !why.empty()) note(why);
     int64_t rows = 1, columns = 1;
     const auto look = [&](const MatrixTile& tile) {
+        if (tile.numbers.empty()) return;
         rows = std::max(rows, (tile.rows + cells_of(tile.rows) - 1) / cells_of(tile.rows));
         columns = std::max(columns, (tile.columns + cells_of(tile.columns) - 1) / cells_of(tile.columns));
     };
@@ -109,11 +113,11 @@ float MatricesPicture::header() {
         if (step.factor) look(*step.factor);
         look(step.result);
     }
-    if (note.empty() && std::max(rows, columns) > 1)
-        note = p_.say("view.matrices.averaged", {arg("rows", rows), arg("columns", columns)});
-    if (note.empty()) return y;
-    p_.tell(note);
-    return p_.paragraph(note, {kPad, y}, Face::caption, Token::mute, right - kPad) + 4;
+    if (std::max(rows, columns) > 1)
+        note(p_.say("view.matrices.averaged", {arg("rows", rows), arg("columns", columns)}));
+    const bool adds = chain.steps.back().kind == Kind::collective;
+    if (adds && !options_.senders_covered.empty()) note(options_.senders_covered);
+    return y;
 }
 
 void MatricesPicture::strip_bar(const trace::Event& event, Rect box, bool of_chain) {
@@ -127,7 +131,8 @@ void MatricesPicture::strip_bar(const trace::Event& event, Rect box, bool of_cha
     if (!compute) {
         const auto& record = in_.trace.ranks[static_cast<std::size_t>(scene_.rank)];
         const auto range = std::ranges::equal_range(record.hops, event.id, {}, &trace::Hop::event);
-        const auto& at = in_.clock.events[static_cast<std::size_t>(scene_.rank)][static_cast<std::size_t>(event.id)];
+        const auto& at =
+            in_.clock.events[static_cast<std::size_t>(scene_.rank)][static_cast<std::size_t>(event.id)];
         const auto whole = static_cast<float>(std::max<int64_t>(1, at.end_ns - at.begin_ns));
         p_.layer = kLines;
         for (auto hop = range.begin(); hop != range.end() && range.size() <= 16; ++hop) {
@@ -142,7 +147,8 @@ void MatricesPicture::strip_bar(const trace::Event& event, Rect box, bool of_cha
     const std::string unit(in_.trace.text(event.unit));
     const std::string op = compute ? std::string(in_.trace.text(event.name)) : std::string(name(event.op));
     // A word steps aside for the cursor.
-    const auto& at = in_.clock.events[static_cast<std::size_t>(scene_.rank)][static_cast<std::size_t>(event.id)];
+    const auto& at =
+        in_.clock.events[static_cast<std::size_t>(scene_.rank)][static_cast<std::size_t>(event.id)];
     const float now = box.x + box.w * share_done(in_, scene_.rank, event.id);
     if (in_.cursor.t_ns > at.begin_ns && in_.cursor.t_ns < at.end_ns)
         box = now - box.x > box.w / 2 ? Rect{box.x, box.y, now - box.x - 2, box.h}
@@ -172,15 +178,16 @@ float MatricesPicture::strip(float y) {
     if (end <= begin) return y;
     const float x0 = kPad, wide = in_.size.width - 2 * kPad;
     const auto x = [&](int64_t t) {
-        return x0 + wide * static_cast<float>(static_cast<double>(t - begin) / static_cast<double>(end - begin));
+        return x0 +
+               wide * static_cast<float>(static_cast<double>(t - begin) / static_cast<double>(end - begin));
     };
     const MatrixChain& chain = scene_.chain();
     float below = y;
     for (const int32_t id : ids) {
         const auto i = static_cast<std::size_t>(id);
-        const bool of_chain = id == chain.gather || std::ranges::any_of(chain.steps, [&](const MatrixStep& s) {
-                                  return s.event == id;
-                              });
+        const bool of_chain =
+            id == chain.gather ||
+            std::ranges::any_of(chain.steps, [&](const MatrixStep& s) { return s.event == id; });
         const float top = y + (events[i].stream != Stream::compute ? kBar + 3 : 0);
         const float left = x(times[i].begin_ns), right = x(times[i].end_ns);
         strip_bar(events[i], {left + 0.5F, top, std::max(2.F, right - left - 1), kBar}, of_chain);

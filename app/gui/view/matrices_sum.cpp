@@ -47,7 +47,6 @@ void MatricesPicture::sum(const MatrixChain& chain, const Item& item, Rect box) 
     const auto m = static_cast<std::size_t>(std::ranges::find(state.ranks, chain.rank) - state.ranks.begin());
     const BufferState& buffer = state.buffers[m];
     const int64_t n = tile.own.rows * tile.own.columns;
-    std::vector<char> known(static_cast<std::size_t>(n), 0);
     std::vector<Block> whole;
     // What of a stretch of the buffer is this rank's, counted in its part.
     const auto within = [&](int64_t offset, int64_t elements) {
@@ -57,10 +56,9 @@ void MatricesPicture::sum(const MatrixChain& chain, const Item& item, Rect box) 
     for (const ChunkState& piece : buffer.pieces) {
         if (std::cmp_less(piece.from_count, state.ranks.size())) continue;
         const auto [from, to] = within(piece.offset, piece.elements);
-        std::fill(known.begin() + from, known.begin() + to, 1);
         for (const Block& block : blocks_in(tile, from, to - from)) whole.push_back(block);
     }
-    look.known = &known;
+    look.known = &whole;
     draw_tile(p_, tile, box, look);
     p_.layer = kMarks;
     for (const Block& block : whole) {
@@ -70,7 +68,8 @@ void MatricesPicture::sum(const MatrixChain& chain, const Item& item, Rect box) 
     // What is on its way: the place it will take, filled as far as it has come.
     for (const HopState& hop : state.hops) {
         if (std::cmp_not_equal(hop.receiver, m) || !hop.flying) continue;
-        const Token hue = origin_hue(hop.sender);
+        const bool covered = !options_.senders_covered.empty();
+        const Token hue = covered ? Token::soft : origin_hue(hop.sender);
         int64_t elements = 0;
         Rect around{};
         for (const trace::HopPiece& piece : hop.pieces) {
@@ -85,6 +84,7 @@ void MatricesPicture::sum(const MatrixChain& chain, const Item& item, Rect box) 
                 if (around.h < at.h) around = at;
             }
         }
+        if (covered) continue;
         const int32_t sender = state.ranks[static_cast<std::size_t>(hop.sender)];
         const auto come = static_cast<int64_t>(std::floor(hop.progress * static_cast<float>(elements)));
         const std::vector<MessageArg> args{arg("rank", sender), arg("come", come), arg("all", elements)};
@@ -100,7 +100,7 @@ void MatricesPicture::sum(const MatrixChain& chain, const Item& item, Rect box) 
 
 /// Chunks between the bands, on a lane at the right.
 void MatricesPicture::travelling() {
-    if (added_.empty() || !added_.front()) return;
+    if (added_.empty() || !added_.front() || !options_.senders_covered.empty()) return;
     const auto& state = added_.front()->state;
     const auto band_of = [&](int32_t member) -> std::size_t {
         const int32_t rank = state.ranks[static_cast<std::size_t>(member)];
@@ -112,7 +112,8 @@ void MatricesPicture::travelling() {
     for (const HopState& hop : state.hops) {
         if (!hop.flying) continue;
         const std::size_t from = band_of(hop.sender), to = band_of(hop.receiver);
-        if (from >= sums_.size() || to >= sums_.size() || from == to || sums_[from].w <= 0 || sums_[to].w <= 0)
+        if (from >= sums_.size() || to >= sums_.size() || from == to || sums_[from].w <= 0 ||
+            sums_[to].w <= 0)
             continue;
         const Token hue = origin_hue(hop.sender);
         const float x = lane + (hop.sender < hop.receiver ? -4.F : 6.F);

@@ -8,8 +8,8 @@
 namespace meshscope::view {
 namespace {
 
-constexpr int64_t kMostCells = 32;      // look2.md section 1: beyond, a cell stands for several numbers
-constexpr float kGapsFrom = 7;          // a cell from this size on stands apart from its neighbours
+constexpr int64_t kMostCells = 32;  // look2.md section 1: beyond, a cell stands for several numbers
+constexpr float kGapsFrom = 7;      // a cell from this size on stands apart from its neighbours
 constexpr float kFiguresWide = 30, kFiguresHigh = 20;
 
 /// Rows or columns [first, last) of the matrix that cell `i` of `cells` stands for.
@@ -25,6 +25,42 @@ std::string figure(float value) {
     if (size < 0.05) return "0.0";
     const auto tenths = static_cast<int64_t>(std::llround(size * 10));
     return (value < 0 ? "−" : "") + std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
+}
+
+/// What numbers stand under a cell.
+struct Under {
+    int64_t n = 0;
+    double sum = 0;
+    std::size_t last = 0;  ///< the last of them, in the part
+};
+
+/// Those of `under`: rows of the part, columns of the whole.
+Under numbers_under(const MatrixTile& tile, const Block& under, const std::vector<Block>* known) {
+    Under found;
+    for (int64_t i = under.row; i < under.row + under.rows; ++i)
+        for (int64_t c = under.column; c < under.column + under.columns; ++c) {
+            const int64_t row = tile.row(i);
+            const auto here = [&](const Block& b) {
+                return row >= b.row && row < b.row + b.rows && c >= b.column && c < b.column + b.columns;
+            };
+            if (known != nullptr && std::ranges::none_of(*known, here)) continue;
+            ++found.n;
+            found.last = static_cast<std::size_t>(i * tile.own.columns + c - tile.own.column);
+            found.sum += static_cast<double>(tile.numbers[found.last]);
+        }
+    return found;
+}
+
+/// Whether any is, where there are no numbers to add up.
+bool any_under(const MatrixTile& tile, const Block& under, const std::vector<Block>* known) {
+    if (under.rows <= 0 || under.columns <= 0) return false;
+    if (known == nullptr) return true;
+    return std::ranges::any_of(*known, [&](const Block& b) {
+        const auto [from, to] = tile.own_rows_in(b.row, b.row + b.rows);
+        return std::max(from, under.row) < std::min(to, under.row + under.rows) &&
+               std::max(b.column, under.column) <
+                   std::min(b.column + b.columns, under.column + under.columns);
+    });
 }
 
 }  // namespace
@@ -49,6 +85,10 @@ Rect place_of(const MatrixTile& tile, Rect box, const Block& block) {
 
 std::vector<Block> blocks_of_part(const MatrixTile& tile, int64_t first, int64_t n) {
     std::vector<Block> blocks;
+    if (tile.row_places.empty()) {
+        if (n > 0) blocks.push_back({tile.row(first), tile.own.column, n, tile.own.columns});
+        return blocks;
+    }
     for (int64_t i = first; i < first + n; ++i) {
         if (!blocks.empty() && blocks.back().row + blocks.back().rows == tile.row(i))
             ++blocks.back().rows;
@@ -59,7 +99,7 @@ std::vector<Block> blocks_of_part(const MatrixTile& tile, int64_t first, int64_t
 }
 
 std::string shown_name(const Painter& p, const MatrixTile& tile) {
-    return tile.role == MatrixTile::Role::summand ? p.say("view.matrices.partial") : tile.name;
+    return tile.role == MatrixTile::Role::partial_sum ? p.say("view.matrices.partial") : tile.name;
 }
 
 std::string shape_words(const MatrixTile& tile) {
@@ -85,42 +125,30 @@ void draw_tile(Painter& p, const MatrixTile& tile, Rect box, const TileLook& loo
                          rows == tile.rows && columns == tile.columns;
     const Block& own = tile.own;
     const auto there = static_cast<int64_t>(std::floor(look.share * static_cast<float>(own.columns) + 1e-4F));
-    std::vector<int64_t> own_of(static_cast<std::size_t>(tile.rows), -1);
-    for (int64_t i = 0; i < own.rows; ++i) own_of[static_cast<std::size_t>(tile.row(i))] = i;
     p.layer = 1;
     if (gap == 0) p.rect(box, Token::ghost).id = look.id;
     for (int64_t i = 0; i < rows; ++i) {
         const auto [row, row_end] = covered(i, rows, tile.rows);
+        const auto [first, last] = tile.own_rows_in(row, row_end);
         for (int64_t k = 0; k < columns; ++k) {
             const auto [column, column_end] = covered(k, columns, tile.columns);
-            double sum = 0;
-            int64_t n = 0;
-            std::size_t last = 0;
-            for (int64_t r = row; r < row_end; ++r) {
-                const int64_t own_row = own_of[static_cast<std::size_t>(r)];
-                if (own_row < 0) continue;
-                for (int64_t c = std::max(column, own.column);
-                     c < std::min(column_end, own.column + own.columns); ++c) {
-                    if (c - own.column >= there) continue;
-                    const auto at = static_cast<std::size_t>(own_row * own.columns + c - own.column);
-                    if (look.known != nullptr && (at >= look.known->size() || (*look.known)[at] == 0)) continue;
-                    ++n;
-                    last = at;
-                    if (numbers) sum += static_cast<double>(tile.numbers[at]);
-                }
-            }
+            const Block under = {first, std::max(column, own.column), last - first,
+                                 std::min(column_end, own.column + there) - std::max(column, own.column)};
+            const Under found = numbers ? numbers_under(tile, under, look.known)
+                                        : Under{.n = any_under(tile, under, look.known) ? 1 : 0};
             const Rect cell{box.x + w * static_cast<float>(k) + gap / 2,
                             box.y + h * static_cast<float>(i) + gap / 2, w - gap, h - gap};
-            if (n == 0) {
+            if (found.n == 0) {
                 if (gap > 0) p.rect(cell, Token::ghost, radius, look.id);
                 continue;
             }
-            const double value = sum / static_cast<double>(n);
-            const Token hue = numbers ? heat(look.most > 0 ? value / look.most / 2 + 0.5 : 0.5) : Token::line2;
+            const double value = found.sum / static_cast<double>(found.n);
+            const Token hue =
+                numbers ? heat(look.most > 0 ? value / look.most / 2 + 0.5 : 0.5) : Token::line2;
             p.layer = 1;
             p.rect(cell, hue, radius, look.id);
             if (!figures) continue;
-            const std::string words = p.fit({figure(tile.numbers[last])}, Face::mono_small, cell.w);
+            const std::string words = p.fit({figure(tile.numbers[found.last])}, Face::mono_small, cell.w);
             if (words.empty()) continue;
             p.layer = 3;
             p.label(cell, words, Face::mono_small, Token::ink, hue, look.id);

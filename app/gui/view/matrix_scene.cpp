@@ -1,9 +1,12 @@
 // Which products the view speaks of: the event at the cursor decides.
 #include <algorithm>
+#include <memory>
 #include <string_view>
+#include <tuple>
 
 #include "app/gui/view/common.h"
 #include "app/gui/view/matrices.h"
+#include "app/gui/view/memo.h"
 #include "app/gui/view/stepping.h"
 #include "app/gui/view/timeline_bars.h"
 
@@ -116,38 +119,52 @@ int32_t group_of(const trace::Trace& trace, const MatrixChain& chain) {
     return chain.gather >= 0 ? trace.event(chain.rank, chain.gather).group : -1;
 }
 
-}  // namespace
+using Chains = std::vector<MatrixChain>;
 
-MatrixScene matrix_scene(const Input& input, std::size_t most) {
-    MatrixScene scene;
-    scene.rank = focus_rank(input);
-    scene.step = std::max(0, step_at(input.trace, input.clock, input.cursor.t_ns, input.memo));
-    scene.has_numbers = input.trace.info.level >= trace::Level::values;
-    if (input.trace.ranks.empty()) return scene;
-    const trace::Event* at = selected_event(input);
-    if (at != nullptr && *input.selection.event_rank != scene.rank) at = nullptr;
-    if (at == nullptr)
-        if (const auto now = event_at(input.trace, input.clock, input.cursor, scene.rank))
-            at = &input.trace.event(scene.rank, now->event);
-    if (at != nullptr && at->step >= 0) scene.step = at->step;
-    if (at != nullptr && at->step != scene.step) at = nullptr;
+/// matrix_chains, found once a pass in a large record.
+std::shared_ptr<const Chains> chains_of(const Input& input, int32_t rank, const MatrixScene& pass) {
+    constexpr std::size_t kKept = 16;
+    const std::tuple key(rank, pass.step, pass.phase, pass.microbatch);
+    return found_once<Chains>(input.memo, kKept, input.trace, nullptr, key, [&] {
+        return matrix_chains(input.trace, rank, pass.step, pass.phase, pass.microbatch, input.memo);
+    });
+}
+
+/// Which of the scene's matrices have numbers.
+void count_numbers(MatrixScene& scene) {
+    const auto look = [&](const MatrixTile& tile, bool operand) {
+        const bool large = tile.own.rows * tile.own.columns > trace::kMaxRecordedValues;
+        scene.has_numbers = scene.has_numbers || !tile.numbers.empty();
+        if (!tile.numbers.empty()) return;
+        scene.lacks_large = scene.lacks_large || large;
+        scene.lacks_small = scene.lacks_small || (operand && !large);
+    };
+    for (const MatrixChain& chain : scene.chains) {
+        if (chain.before) look(*chain.before, false);
+        look(chain.start, true);
+        for (const MatrixStep& step : chain.steps) {
+            if (step.factor) look(*step.factor, true);
+            look(step.result, step.kind != Kind::collective);
+        }
+    }
+}
+
+/// What there is to see of the step at `at`; null: at its first product.
+MatrixScene find_scene(const Input& input, MatrixScene scene, const trace::Event* at, std::size_t most) {
     const trace::Event* const shown = with_products(input, scene.rank, scene.step, at);
     if (shown == nullptr) return scene;
     scene.phase = shown->phase;
     scene.microbatch = shown->microbatch;
-    const auto chains_of = [&](int32_t rank) {
-        return matrix_chains(input.trace, rank, scene.step, scene.phase, scene.microbatch, input.memo);
-    };
-    const auto own = chains_of(scene.rank);
-    const MatrixChain* const chain = chain_of(input.trace, scene.rank, own, *shown);
+    const auto own = chains_of(input, scene.rank, scene);
+    const MatrixChain* const chain = chain_of(input.trace, scene.rank, *own, *shown);
     if (chain == nullptr) return scene;
     scene.chains.push_back(*chain);
     scene.group = group_of(input.trace, *chain);
     scene.unit = common_module(input.trace, *chain);
     for (const int32_t rank : neighbours(input.trace, scene.rank, scene.group)) {
         if (scene.chains.size() >= most) break;
-        const auto others = chains_of(rank);
-        if (const MatrixChain* other = like(input.trace, scene.chains.front(), others))
+        const auto others = chains_of(input, rank, scene);
+        if (const MatrixChain* other = like(input.trace, scene.chains.front(), *others))
             scene.chains.push_back(*other);
     }
     if (scene.group >= 0)
@@ -156,7 +173,28 @@ MatrixScene matrix_scene(const Input& input, std::size_t most) {
                    static_cast<int64_t>(scene.chains.size()));
     // A rank keeps its place when another is chosen.
     std::ranges::sort(scene.chains, {}, &MatrixChain::rank);
+    count_numbers(scene);
     return scene;
+}
+
+}  // namespace
+
+MatrixScene matrix_scene(const Input& input, std::size_t most) {
+    MatrixScene nothing;
+    nothing.rank = focus_rank(input);
+    nothing.step = std::max(0, step_at(input.trace, input.clock, input.cursor.t_ns, input.memo));
+    if (input.trace.ranks.empty()) return nothing;
+    const trace::Event* at = selected_event(input);
+    if (at != nullptr && *input.selection.event_rank != nothing.rank) at = nullptr;
+    if (at == nullptr)
+        if (const auto now = event_at(input.trace, input.clock, input.cursor, nothing.rank))
+            at = &input.trace.event(nothing.rank, now->event);
+    if (at != nullptr && at->step >= 0) nothing.step = at->step;
+    if (at != nullptr && at->step != nothing.step) at = nullptr;
+    constexpr std::size_t kKept = 4;  // as the cursor goes on, both the picture and the facts ask for one
+    const std::tuple key(nothing.rank, nothing.step, at == nullptr ? -1 : at->id, most);
+    return *found_once<MatrixScene>(input.memo, kKept, input.trace, nullptr, key,
+                                    [&] { return find_scene(input, nothing, at, most); });
 }
 
 const MatrixChain& MatrixScene::chain() const {
@@ -197,8 +235,7 @@ float share_done(const Input& input, int32_t rank, int32_t event) {
         input.clock.events[static_cast<std::size_t>(rank)][static_cast<std::size_t>(event)];
     if (input.cursor.t_ns >= at.end_ns) return 1;
     if (input.cursor.t_ns <= at.begin_ns) return 0;
-    return static_cast<float>(input.cursor.t_ns - at.begin_ns) /
-           static_cast<float>(at.end_ns - at.begin_ns);
+    return static_cast<float>(input.cursor.t_ns - at.begin_ns) / static_cast<float>(at.end_ns - at.begin_ns);
 }
 
 }  // namespace meshscope::view

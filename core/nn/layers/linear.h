@@ -19,7 +19,7 @@ class Linear final : public Layer {
     Parameter& weight() const { return *weight_; }
     Parameter* bias() const { return bias_; }
 
-    /// A row-wise part: y is only this rank's summand, which map_output adds up over the ranks. The bias is
+    /// A row-wise part: y is only this rank's partial sum, which map_output adds up over the ranks. The bias is
     /// then added once, after map_output, as an event "bias" of its own ("bias.backward": the sum of dy's
     /// rows).
     bool bias_after_map_output = false;

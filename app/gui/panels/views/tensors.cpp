@@ -7,12 +7,14 @@ namespace {
 
 view::Picture picture(const Ui& ui, Memory&, view::Size size) {
     const view::Input input = view_input(ui, size.width, size.height);
-    return ui.state.forms.in(view::Form::matrices) ? view::matrices_view(input) : view::parameters_view(input);
+    if (!ui.state.forms.in(view::Form::matrices)) return view::parameters_view(input);
+    return view::matrices_view(input, {ui.quiz_mask.asks_peer() ? ui.say("ui.covered.peer") : ""});
 }
 
 std::optional<view::Picture> facts(const Ui& ui, Memory&, view::Size size) {
     const view::Input input = view_input(ui, size.width, size.height);
-    return ui.state.forms.in(view::Form::matrices) ? view::matrices_facts(input) : view::parameters_facts(input);
+    return ui.state.forms.in(view::Form::matrices) ? view::matrices_facts(input)
+                                                   : view::parameters_facts(input);
 }
 
 /// Parameter `place` of unit `unit`; `row` -1: none of its rows.
@@ -58,17 +60,17 @@ constexpr view::Form kWide[] = {view::Form::matrices};
 
 constexpr Target kTargets[] = {
     {"kernel", go_to_event, event_status}, {"matrix", select_rank, rank_status},
-    {"parameter", select_parameter},      {"parameter_unit", select_unit},
-    {"parameter_next", select_next_unit}, {"weight", select_row, row_status},
-    {"life", go_to_event, event_status},  {"run", select_rank},
+    {"parameter", select_parameter},       {"parameter_unit", select_unit},
+    {"parameter_next", select_next_unit},  {"weight", select_row, row_status},
+    {"life", go_to_event, event_status},   {"run", select_rank},
 };
 
 }  // namespace
 
 namespace views {
 
-/// The products of a layer as each rank computes them; or who keeps which rows of its weights, and what becomes
-/// of them through a step.
+/// The products of a layer as each rank computes them; or who keeps which rows of its weights, and what
+/// becomes of them through a step.
 extern const View tensors;
 const View tensors{.picture = picture,
                    .facts = facts,
