@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,12 +17,6 @@ namespace {
 constexpr float kPad = 24, kButton = 34;
 /// Rows of waits, or of calls, that are listed; the others are counted.
 constexpr std::size_t kMostRows = 8;
-
-/// Ranks that stand alike: a row of the list.
-struct Row {
-    std::vector<int32_t> who, whom;
-    int32_t event = -1;  ///< of the first of them
-};
 
 class EndFacts {
   public:
@@ -89,38 +82,16 @@ class EndFacts {
         sheet_.y += high + 8;
     }
 
-    /// Those that wait for the same ranks in the same call.
-    std::vector<Row> rows() const {
-        std::vector<Row> rows;
-        const auto& ranks = end_.waits.ranks;
-        for (std::size_t r = 0; r < ranks.size(); ++r) {
-            if (ranks[r].stands != RankEnd::Stands::waiting) continue;
-            const auto rank = static_cast<int32_t>(r);
-            const auto same = std::ranges::find_if(rows, [&](const Row& row) {
-                return row.whom == ranks[r].waits_for && same_call(row, rank, ranks[r].call);
-            });
-            if (same == rows.end())
-                rows.push_back({{rank}, ranks[r].waits_for, ranks[r].call});
-            else
-                same->who.push_back(rank);
-        }
-        // Those that wait for somebody who does not come first.
-        std::ranges::stable_sort(rows, {},
-                                 [&](const Row& row) { return end_.waits.at(row.who.front())->through; });
-        return rows;
-    }
-
-    const trace::Event* event(int32_t rank, int32_t id) const {
+    /// What the rank was in; null: in nothing that is recorded.
+    const trace::Event* call_of(int32_t rank) const {
+        const int32_t id = end_.waits.at(rank)->call;
         return id < 0 ? nullptr : &in_.trace.event(rank, id);
     }
 
-    bool same_call(const Row& row, int32_t rank, int32_t id) const {
-        const trace::Event *a = event(row.who.front(), row.event), *b = event(rank, id);
-        return a == nullptr || b == nullptr ? a == b : same_collective(*a, *b);
-    }
+    Id id_of(int32_t rank) const { return {"wait", rank, end_.waits.at(rank)->call}; }
 
     void waits() {
-        const std::vector<Row> all = rows();
+        const auto& all = end_.waits.rows;
         if (all.empty()) return;
         sheet_.head(p_.say("view.end.waits.head"),
                     p_.say(end_.waits.certain ? "view.end.waits.certain" : "view.end.waits.inferred"));
@@ -130,17 +101,18 @@ class EndFacts {
 
     void more(std::size_t count) {
         if (count > kMostRows)
-            sheet_.paragraph(
-                p_.say("view.end.waits.more", {arg("count", static_cast<int64_t>(count - kMostRows))}),
-                Face::caption, Token::mute);
+            sheet_.paragraph(p_.say("view.end.waits.more",
+                                    {arg("count", format_count(static_cast<int64_t>(count - kMostRows)))}),
+                             Face::caption, Token::mute);
         sheet_.y += 12;
     }
 
     /// "2 ······o 3  reduce_scatter net2 #10", its group below.
-    void wait(const Row& row) {
-        const std::string who = ranks_text(row.who), whom = ranks_text(row.whom);
-        const trace::Event* call = event(row.who.front(), row.event);
-        const Id id{"wait", row.who.front(), row.event};
+    void wait(const std::vector<int32_t>& row) {
+        const auto& waits_for = end_.waits.at(row.front())->waits_for;
+        const std::string who = ranks_text(row), whom = ranks_text(waits_for);
+        const trace::Event* call = call_of(row.front());
+        const Id id = id_of(row.front());
         const float line = std::max(24.F, p_.line_height(Face::mono) + 2), top = sheet_.y;
         p_.rect({sheet_.x - 8, top, sheet_.width() + 16, line}, Token::none, 6, id);
         const std::string told = call == nullptr ? "" : call_in_short(in_.trace, *call);
@@ -160,7 +132,7 @@ class EndFacts {
             ring.stroke = Token::warn;
             ring.width = 1.8F;
             const bool gone =
-                std::ranges::all_of(row.whom, [&](int32_t rank) { return !mark_of(end_, rank).empty(); });
+                std::ranges::all_of(waits_for, [&](int32_t rank) { return !mark_of(end_, rank).empty(); });
             p_.label({sheet_.x + who_w + kArrow, top, whom_w, line}, whom, Face::mono,
                      gone ? Token::err : Token::text, Token::none, id, Align::left);
             sheet_.y += line;
@@ -191,29 +163,16 @@ class EndFacts {
 
     /// Of a mismatch: bytes and elements of what each calls, those that call the same in one row.
     void calls() {
-        struct Called {
-            std::string words, size_words;
-            Row row;
-        };
-        std::vector<Called> all;
-        for (std::size_t r = 0; r < end_.waits.calls.size(); ++r) {
-            const CallReport& call = end_.waits.calls[r];
-            if (call.op.empty()) continue;
-            const auto rank = static_cast<int32_t>(r);
-            const std::string words = signature(call);
-            const auto same = std::ranges::find(all, words, &Called::words);
-            if (same == all.end())
-                all.push_back({words, sizes(call), {{rank}, {}, end_.waits.ranks[r].call}});
-            else
-                same->row.who.push_back(rank);
-        }
+        const auto& all = end_.waits.rows;
         if (all.empty()) return;
         sheet_.head(p_.say("view.end.calls.head"));
         for (std::size_t i = 0; i < std::min(all.size(), kMostRows); ++i) {
-            const auto& [words, size_words, row] = all[i];
-            const bool odd = mark_of(end_, row.who.front()) == "mismatch";
-            const Id id{"wait", row.who.front(), row.event};
-            const std::string who = "rank " + ranks_text(row.who);
+            const int32_t first = all[i].front();
+            const CallReport& call = end_.waits.calls[static_cast<std::size_t>(first)];
+            const std::string words = signature(call), size_words = sizes(call);
+            const bool odd = mark_of(end_, first) == "mismatch";
+            const Id id = id_of(first);
+            const std::string who = "rank " + ranks_text(all[i]);
             p_.tell(who + ": " + words + (size_words.empty() ? "" : "  " + size_words));
             sheet_.y = p_.paragraph(who, {sheet_.x, sheet_.y}, Face::body, odd ? Token::err : Token::text,
                                     sheet_.width(), id);
@@ -233,7 +192,7 @@ class EndFacts {
         if (!dtype) return "";
         const int64_t each = bytes_per_element(*dtype);
         return p_.say("view.end.call.sizes",
-                      {arg("in", call.in_elements), arg("out", call.out_elements),
+                      {arg("in", format_count(call.in_elements)), arg("out", format_count(call.out_elements)),
                        arg("in_bytes", format_exact_bytes(call.in_elements * each)),
                        arg("out_bytes", format_exact_bytes(call.out_elements * each))});
     }

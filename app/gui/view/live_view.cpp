@@ -96,8 +96,7 @@ class Live {
     void cross(Point c) {
         p_.layer = 4;
         p_.circle(c, 6, Token::panel);
-        for (const float way : {-1.F, 1.F})
-            p_.line({c.x - 3, c.y - 3 * way}, {c.x + 3, c.y + 3 * way}, Token::err, 1.8F);
+        p_.cross(c, 3, Token::err, 1.8F);
     }
 
     void dot(const LiveRank& rank) {

@@ -12,8 +12,8 @@ namespace {
 
 using Stands = RankEnd::Stands;
 
-/// Lines that are drawn; of more, those to a rank that does not wait itself, and of yet more none: the legend
-/// tells them.
+/// Lines that are drawn; of more, those to a rank that does not wait itself, and of yet more none: sentences
+/// in the legend tell them.
 constexpr std::size_t kMostLines = 64;
 /// Of one rank.
 constexpr std::size_t kMostOfOne = 4;
@@ -85,7 +85,7 @@ void MeshPicture::card_end(int64_t i, const Rect& b, float y, float pad, float l
         lines.emplace_back(
             std::vector{p_.say("view.end.waits_for", {arg("whom", rank_list(stands.waits_for))}),
                         p_.say("view.end.waits_for.many",
-                               {arg("count", static_cast<int64_t>(stands.waits_for.size()))})},
+                               {arg("count", format_count(std::ssize(stands.waits_for)))})},
             Token::warn);
     else if (static_cast<std::size_t>(rank) < end_->waits.calls.size() &&
              !end_->waits.calls[static_cast<std::size_t>(rank)].op.empty()) {
@@ -106,11 +106,6 @@ void MeshPicture::card_end(int64_t i, const Rect& b, float y, float pad, float l
     }
 }
 
-void MeshPicture::cross(Point c, float size, float width, const Id& id) {
-    for (const float way : {-1.F, 1.F})
-        p_.line({c.x - size, c.y - size * way}, {c.x + size, c.y + size * way}, Token::err, width).id = id;
-}
-
 void MeshPicture::mark_end(int64_t i) {
     const int64_t rank = q_.ranks[static_cast<std::size_t>(i)];
     const std::string_view mark = end_mark(rank);
@@ -125,7 +120,7 @@ void MeshPicture::mark_end(int64_t i) {
         if (mark == "finished") return;
         p_.rect(b, hue, 0, id);
         p_.layer = kSelected;
-        if (bad) cross(pos(i), std::max(4.F, b.w / 2), 2, id);
+        if (bad) p_.cross(pos(i), std::max(4.F, b.w / 2), Token::err, 2, id);
         return;
     }
     const bool card = detail_ == Detail::card;
@@ -156,9 +151,10 @@ void MeshPicture::mark_end(int64_t i) {
     outlined(0, bad ? 2.2F : 1.8F).stroke_style = odd ? Stroke::dashed : Stroke::solid;
     p_.layer = kSelected;
     if (bad && card)
-        cross({b.x + b.w - 22, b.y + b.h - std::min(22.F, b.h / 2)}, std::min(9.F, b.h / 3), 3.2F, id);
+        p_.cross({b.x + b.w - 22, b.y + b.h - std::min(22.F, b.h / 2)}, std::min(9.F, b.h / 3), Token::err,
+                 3.2F, id);
     else if (bad)
-        cross(pos(i), radius_ * 0.72F, 2.4F, id);
+        p_.cross(pos(i), radius_ * 0.72F, Token::err, 2.4F, id);
 }
 
 std::vector<std::pair<int64_t, int64_t>> MeshPicture::wait_lines() const {
@@ -282,7 +278,9 @@ void MeshPicture::end_legend() {
         });
     for (const std::string mark : {"lost", "stalled"})
         if (any(mark))
-            entry("view.end.legend." + mark, 12, [&](float at) { cross({at + 6, middle}, 5, 2.2F, id); });
+            entry("view.end.legend." + mark, 12, [&](float at) {
+                p_.cross({at + 6, middle}, 5, Token::err, 2.2F, id);
+            });
     for (const std::string mark : {"mismatch", "missing", "corrupt"})
         if (any(mark))
             entry("view.end.legend." + mark, 16, [&](float at) {
@@ -294,10 +292,17 @@ void MeshPicture::end_legend() {
             });
     if (any("finished") && !squares)
         entry("view.end.legend.finished", 12, [&](float at) { p_.tick({at + 6, middle}, 11, Token::ok, 2); });
-    // Where the lines are too many to be drawn their sentences stand in their place.
-    if (!any("waiting") || !wait_lines().empty()) return;
+    // Where somebody waits without a line the sentences stand in its place.
+    const auto lines = wait_lines();  // by who waits, ascending
+    int64_t i = -1;
+    const bool all_drawn = std::ranges::all_of(q_.ranks, [&](int64_t rank) {
+        ++i;
+        return end_mark(rank) != "waiting" ||
+               std::ranges::binary_search(lines, i, {}, &std::pair<int64_t, int64_t>::first);
+    });
+    if (all_drawn) return;
     std::vector<std::string> choices{""};
-    for (const Message& sentence : wait_sentences(end_->waits)) {
+    for (const Message& sentence : end_->waits.sentences) {
         const std::string words = p_.say(sentence.id, sentence.args);
         choices[0] += (choices[0].empty() || in_.language == Language::zh ? "" : " ") + words;
         choices.push_back(words);
@@ -309,7 +314,7 @@ void MeshPicture::end_legend() {
 
 void MeshPicture::tell_end() {
     if (end_ == nullptr) return;
-    for (const Message& sentence : wait_sentences(end_->waits)) p_.tell(p_.say(sentence.id, sentence.args));
+    for (const Message& sentence : end_->waits.sentences) p_.tell(p_.say(sentence.id, sentence.args));
 }
 
 }  // namespace meshscope::view

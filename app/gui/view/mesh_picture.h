@@ -118,9 +118,9 @@ class MeshPicture {
     std::string_view end_mark(int64_t rank) const;
     // In a card: what the rank is in, and for whom it waits. `y` on: below the title.
     void card_end(int64_t i, const Rect& b, float y, float pad, float line);
-    void cross(Point middle, float size, float width, const Id& id);
     // On a card, a circle or a square that is drawn already.
     void mark_end(int64_t i);
+    // By index, from whoever waits to whom.
     std::vector<std::pair<int64_t, int64_t>> wait_lines() const;
     void waits();
     void wait_line(int64_t from, int64_t to);

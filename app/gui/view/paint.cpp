@@ -243,6 +243,12 @@ void Painter::tick(Point c, float size, Token colour, float stroke_width) {
              colour, stroke_width);
 }
 
+void Painter::cross(Point c, float reach, Token colour, float stroke_width, const Id& id) {
+    for (const float way : {-1.F, 1.F})
+        line({c.x - reach, c.y - reach * way}, {c.x + reach, c.y + reach * way}, colour, stroke_width).id =
+            id;
+}
+
 Picture Painter::take() {
     // Few layers and many shapes, which are large: each moves once.
     std::map<int, std::size_t> first;

@@ -63,6 +63,8 @@ class Painter {
     void symbol(Point centre, float radius, int64_t origin, Token colour = Token::none);
     /// A drawn tick.
     void tick(Point centre, float size, Token colour, float width = 1.6F);
+    /// A drawn cross; `reach`: from its centre to its ends, along each axis.
+    void cross(Point centre, float reach, Token colour, float width = 1.6F, const Id& id = {});
 
     Picture& picture() { return picture_; }
     /// Sorts by layer and gives the picture away.

@@ -194,9 +194,7 @@ Picture run_end_view(const Input& input, const RunEnd& end, const BannerOptions&
     p.layer = 1;
     float y = 8 + kPad;
     const float line = p.line_height(Face::body);
-    const Point cross{left + 7, y + line / 2};
-    for (const float way : {-1.F, 1.F})
-        p.line({cross.x - 5, cross.y - 5 * way}, {cross.x + 5, cross.y + 5 * way}, Token::err, 1.8F);
+    p.cross({left + 7, y + line / 2}, 5, Token::err, 1.8F);
     // Folds at the right of the title where both fit in a line, else below.
     const Message title = end_title(end);
     const std::string words = p.say(title.id, title.args);
@@ -213,7 +211,7 @@ Picture run_end_view(const Input& input, const RunEnd& end, const BannerOptions&
     y = p.paragraph(words, {left + kMark, y}, Face::body, Token::text, room);
     if (!options.folded) {
         std::string waits;
-        for (const Message& sentence : wait_sentences(end.waits))
+        for (const Message& sentence : end.waits.sentences)
             waits += (waits.empty() || input.language == Language::zh ? "" : " ") +
                      p.say(sentence.id, sentence.args);
         // The facts beside it have the exact words.

@@ -47,7 +47,7 @@ Message end_title(const RunEnd& end);
 /// What to do, in three lines.
 std::vector<Message> end_todo(const RunEnd& end);
 /// A rank that the diagnosis names, as the pictures mark it: what it did that the others did not ("died",
-/// "calls something else"), by the end of an id: "lost", "stalled", "missing", "mismatch", "corrupt"; ""
+/// "makes a different call"), by the end of an id: "lost", "stalled", "missing", "mismatch", "corrupt"; ""
 /// where it did nothing else than the others.
 std::string_view mark_of(const RunEnd& end, int32_t rank);
 

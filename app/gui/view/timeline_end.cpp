@@ -68,8 +68,7 @@ void TimelineEnd::mark(int32_t rank, float top) {
     p_.layer = 6;
     const Id id{"broke_off", rank};
     p_.circle({middle, y}, 9, Token::panel, id).stroke = Token::err;
-    for (const float way : {-1.F, 1.F})
-        p_.line({middle - 4, y - 4 * way}, {middle + 4, y + 4 * way}, Token::err, 2);
+    p_.cross({middle, y}, 4, Token::err, 2);
     if (kind.empty()) return;
     const std::string id_of = "view.end.mark." + std::string(kind);
     const std::string full = p_.say(id_of, {arg("rank", int64_t{rank})}), brief = p_.say(id_of + ".short");

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "app/gui/view/common.h"
+#include "app/gui/view/format.h"
 #include "core/base/rank_set.h"
 #include "core/trace/ended.h"
 
@@ -15,6 +17,37 @@ using Stands = RankEnd::Stands;
 
 /// Up to so many different waits are told one by one.
 constexpr std::size_t kToldWaits = 3;
+
+/// "0 → 1 → 2 → 0"; the middle of a long ring is left out.
+std::string ring_text(const std::vector<int32_t>& ring) {
+    constexpr std::size_t kLongest = 8, kFirst = 4;
+    std::string text;
+    for (std::size_t i = 0; i < ring.size(); ++i) {
+        if (ring.size() > kLongest && i == kFirst) {
+            text += "… → ";
+            i = ring.size() - 2;
+        }
+        text += std::to_string(ring[i]) + " → ";
+    }
+    return text + std::to_string(ring.front());
+}
+
+Message told(const std::vector<int32_t>& who, const std::vector<int32_t>& whom) {
+    return {"view.end.waits", {{"who", rank_list(who)}, {"whom", rank_list(whom)}}};
+}
+
+/// Those of the ranks that have the same key, ascending; first those of the lowest rank.
+template <class Key>
+std::vector<std::vector<int32_t>> alike(std::vector<int32_t> ranks, const Key& key) {
+    std::ranges::stable_sort(ranks, {}, key);
+    std::vector<std::vector<int32_t>> rows;
+    for (const int32_t rank : ranks) {
+        if (rows.empty() || key(rows.back().front()) != key(rank)) rows.emplace_back();
+        rows.back().push_back(rank);
+    }
+    std::ranges::sort(rows);
+    return rows;
+}
 
 class Finder {
   public:
@@ -39,6 +72,7 @@ class Finder {
         std::erase_if(graph_.ring, [&](int32_t rank) { return graph_.at(rank) == nullptr; });
         measure();
         keep_calls();
+        tell();
         return std::move(graph_);
     }
 
@@ -186,6 +220,79 @@ class Finder {
             if (reports_[r] != nullptr) graph_.calls[r] = reports_[r]->call;
     }
 
+    const RankEnd& end(int32_t rank) const { return graph_.ranks[static_cast<std::size_t>(rank)]; }
+
+    /// WaitGraph::rows and ::sentences.
+    void tell() {
+        std::vector<int32_t> waiting;
+        for (int32_t rank = 0; rank < std::ssize(graph_.ranks); ++rank)
+            if (end(rank).stands == Stands::waiting) waiting.push_back(rank);
+        graph_.rows = graph_.calls.empty() ? rows_of_waits(waiting) : rows_of_calls();
+        const auto whom = [&](int32_t rank) -> const std::vector<int32_t>& { return end(rank).waits_for; };
+        const auto same = in_order(alike(waiting, whom));
+        if (same.size() > kToldWaits) return sum_up(waiting);
+        for (const auto& who : same) graph_.sentences.push_back(told(who, whom(who.front())));
+    }
+
+    std::vector<std::vector<int32_t>> rows_of_waits(const std::vector<int32_t>& waiting) const {
+        return in_order(alike(waiting, [&](int32_t rank) {
+            int32_t group = -1, sequence = -1;
+            if (const int32_t call = end(rank).call; call >= 0) {
+                const trace::Event& event = trace_.event(rank, call);
+                group = event.group;
+                sequence = event.sequence;
+            }
+            return std::tuple<const std::vector<int32_t>&, int32_t, int32_t>(end(rank).waits_for, group,
+                                                                             sequence);
+        }));
+    }
+
+    std::vector<std::vector<int32_t>> rows_of_calls() const {
+        std::vector<std::string> calls;
+        std::vector<int32_t> callers;
+        for (int32_t rank = 0; rank < std::ssize(graph_.calls); ++rank) {
+            const CallReport& call = graph_.calls[static_cast<std::size_t>(rank)];
+            calls.push_back(call.op.empty() ? "" : signature(call));
+            if (!call.op.empty()) callers.push_back(rank);
+        }
+        return alike(callers, [&](int32_t rank) -> const std::string& {
+            return calls[static_cast<std::size_t>(rank)];
+        });
+    }
+
+    /// First those whose rank waited for does not wait itself.
+    std::vector<std::vector<int32_t>> in_order(std::vector<std::vector<int32_t>> rows) const {
+        std::ranges::stable_sort(rows, {}, [&](const auto& who) { return end(who.front()).through; });
+        return rows;
+    }
+
+    /// The sentences where there are too many different waits to tell each.
+    void sum_up(const std::vector<int32_t>& waiting) {
+        std::vector<char> in_ring(graph_.ranks.size(), 0), waited_for(graph_.ranks.size(), 0);
+        for (const int32_t rank : graph_.ring) in_ring[static_cast<std::size_t>(rank)] = 1;
+        std::vector<int32_t> direct, whom;
+        int64_t behind = 0, most = 0;
+        for (const int32_t rank : waiting) {
+            const RankEnd& stood = end(rank);
+            if (stood.through > 0) {
+                ++behind;
+                most = std::max<int64_t>(most, stood.through);
+            } else if (in_ring[static_cast<std::size_t>(rank)] == 0) {
+                direct.push_back(rank);
+                for (const int32_t other : stood.waits_for) waited_for[static_cast<std::size_t>(other)] = 1;
+            }
+        }
+        for (int32_t rank = 0; rank < std::ssize(waited_for); ++rank)
+            if (waited_for[static_cast<std::size_t>(rank)] != 0) whom.push_back(rank);
+        if (!graph_.ring.empty())
+            graph_.sentences.push_back({"view.end.waits.ring", {{"ring", ring_text(graph_.ring)}}});
+        if (!direct.empty()) graph_.sentences.push_back(told(direct, whom));
+        if (behind > 0)
+            graph_.sentences.push_back(
+                {"view.end.waits.through",
+                 {arg("count", format_count(behind)), arg("others", format_count(most))}});
+    }
+
     const trace::Trace& trace_;
     const RecordedFailure& failure_;
     std::vector<const RankReport*> reports_;                         ///< by rank; null: none
@@ -193,29 +300,6 @@ class Finder {
     std::map<std::pair<int32_t, int32_t>, std::vector<int32_t>> missing_;
     WaitGraph graph_;
 };
-
-/// Who waits for the same ranks, and whom they wait for.
-struct Waits {
-    std::vector<int32_t> who, whom;
-};
-
-Message told(const Waits& waits) {
-    return {"view.end.waits", {{"who", rank_list(waits.who)}, {"whom", rank_list(waits.whom)}}};
-}
-
-/// "0 → 1 → 2 → 0"; the middle of a long ring is left out.
-std::string ring_text(const std::vector<int32_t>& ring) {
-    constexpr std::size_t kLongest = 8, kFirst = 4;
-    std::string text;
-    for (std::size_t i = 0; i < ring.size(); ++i) {
-        if (ring.size() > kLongest && i == kFirst) {
-            text += "… → ";
-            i = ring.size() - 2;
-        }
-        text += std::to_string(ring[i]) + " → ";
-    }
-    return text + std::to_string(ring.front());
-}
 
 }  // namespace
 
@@ -231,48 +315,6 @@ int64_t stood_ns(const time::Clock& clock, const WaitGraph& graph, int32_t rank)
     if (end->last >= 0) at = times[static_cast<std::size_t>(end->last)].end_ns;
     if (end->call >= 0) at = std::max(at, times[static_cast<std::size_t>(end->call)].begin_ns);
     return at;
-}
-
-std::vector<Message> wait_sentences(const WaitGraph& graph) {
-    std::vector<Waits> same;
-    Waits direct, behind;
-    int64_t most = 0;
-    for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
-        const RankEnd& end = graph.ranks[r];
-        if (end.stands != Stands::waiting) continue;
-        const auto rank = static_cast<int32_t>(r);
-        if (same.size() <= kToldWaits) {
-            const auto found =
-                std::ranges::find(same, end.waits_for, [](const Waits& waits) { return waits.whom; });
-            if (found == same.end())
-                same.push_back({{rank}, end.waits_for});
-            else
-                found->who.push_back(rank);
-        }
-        if (end.through > 0) {
-            behind.who.push_back(rank);
-            most = std::max<int64_t>(most, end.through);
-        } else if (end.through == 0) {
-            direct.who.push_back(rank);
-            direct.whom.insert(direct.whom.end(), end.waits_for.begin(), end.waits_for.end());
-        }
-    }
-    std::vector<Message> sentences;
-    if (same.size() <= kToldWaits) {
-        // Those that wait for somebody who does not come first.
-        std::ranges::stable_sort(same, {},
-                                 [&](const Waits& waits) { return graph.at(waits.who.front())->through; });
-        for (const Waits& waits : same) sentences.push_back(told(waits));
-        return sentences;
-    }
-    if (!graph.ring.empty()) sentences.push_back({"view.end.waits.ring", {{"ring", ring_text(graph.ring)}}});
-    std::ranges::sort(direct.whom);
-    direct.whom.erase(std::unique(direct.whom.begin(), direct.whom.end()), direct.whom.end());
-    if (!direct.who.empty()) sentences.push_back(told(direct));
-    if (!behind.who.empty())
-        sentences.push_back({"view.end.waits.through",
-                             {{"count", static_cast<int64_t>(behind.who.size())}, {"others", most}}});
-    return sentences;
 }
 
 std::string call_in_short(const trace::Trace& trace, const trace::Event& call) {

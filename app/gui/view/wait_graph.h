@@ -40,6 +40,13 @@ struct WaitGraph {
     std::vector<int32_t> ring;         ///< of a deadlock: 0, 1, 2 means 0 → 1 → 2 → 0
     std::vector<std::string> differs;  ///< of a mismatch: in what the calls differ
     std::vector<CallReport> calls;     ///< of a mismatch, by rank, as it was called; no op: not in it
+    /// Ranks that a list tells together, ascending: of a mismatch those that make the same call; else those
+    /// that wait for the same ranks in the same call, first those whose rank waited for does not wait itself.
+    std::vector<std::vector<int32_t>> rows;
+    /// Who waits for whom: a sentence for those that wait for the same ranks, where there are up to three;
+    /// else one for the ring, one for those that wait for somebody who does not (or whose waits lead round a
+    /// circle that the diagnosis does not name), and one for all behind them.
+    std::vector<Message> sentences;
     bool certain = false;  ///< the engine saw it, not a clock, and the record did not have to tell it
 
     const RankEnd* at(int32_t rank) const {
@@ -51,17 +58,13 @@ struct WaitGraph {
 
 /// The graph as the diagnosis of the engine tells it. Of ranks that it knows nothing of the record tells: a
 /// call that had begun and not ended waits for the members of its group that had not reached it, or that died
-/// in it. Cost: a pass over the record, and the members of each different call.
+/// in it. Cost: a pass over the record, the members of each different call, and a sort of the ranks by whom
+/// they wait for.
 WaitGraph wait_graph(const trace::Trace& trace, const RecordedFailure& failure);
 
 /// From when on a rank stood as it did: the begin of its call on this clock, or the end of what ended last; 0
 /// where nothing is recorded of it.
 int64_t stood_ns(const time::Clock& clock, const WaitGraph& graph, int32_t rank);
-
-/// Who waits for whom, in sentences: a sentence for those that wait for the same ranks, where there are up to
-/// three; else one for the ring, one for those that wait for somebody who does not, and one for all behind
-/// them.
-std::vector<Message> wait_sentences(const WaitGraph& graph);
 
 /// "reduce_scatter net2, #10": a call in short, the same in every language.
 std::string call_in_short(const trace::Trace& trace, const trace::Event& call);
