@@ -39,7 +39,7 @@ void ComputeEvent::operand(std::string_view name, const tensor::Tensor& tensor, 
     const int64_t columns = tensor.shape().size() < 2 ? 1 : tensor.shape().back();
     const auto kind = written ? trace::SnapshotKind::output : trace::SnapshotKind::input;
     recorder_->add_operand(event_, kind, name, columns == 0 ? 0 : n / columns, columns,
-                           n > trace::kMaxRecordedValues ? std::vector<float>() : numbers_of(tensor));
+                           recorder_->keeps_numbers(n) ? numbers_of(tensor) : std::vector<float>());
 }
 
 }  // namespace meshscope::nn

@@ -147,6 +147,18 @@ double call_hops_bytes(const scenario::Scenario& s, const RunPlace& place, int32
     return hops * sizeof(trace::Hop);
 }
 
+/// Operands of a compute event, roughly.
+constexpr double kOperandsAnEvent = 4;
+
+/// What the record of a rank's kernels' operands takes at the level `values`, of so many events.
+double operand_bytes(const scenario::Scenario& s, trace::Level level, double events) {
+    if (level < trace::Level::values) return 0;
+    const double rows = events * kOperandsAnEvent,
+                 most = static_cast<double>(trace::most_operand_numbers(scenario::world_size(s)));
+    return rows * sizeof(trace::Snapshot) +
+           std::min(rows * static_cast<double>(trace::kMaxRecordedValues), most) * kFloatBytes;
+}
+
 /// Events of a rank's step, roughly: what each layer and micro-batch does, and the collectives.
 double events_a_step(const scenario::Scenario& s, const Sizes& sizes) {
     return 40 * (static_cast<double>(s.model.layers) + 4) * sizes.pieces;
@@ -158,7 +170,7 @@ bool records(trace::Level level) {
 
 /// The mean over those that were run dry: their peak, and what they recorded a step.
 struct DryFigures {
-    double peak = 0, recorded_a_step = 0;
+    double peak = 0, recorded_a_step = 0, events_a_step = 0;
 };
 
 DryFigures run_dry_here(const scenario::Scenario& scenario, double events) {
@@ -171,12 +183,14 @@ DryFigures run_dry_here(const scenario::Scenario& scenario, double events) {
     for (const int32_t rank : dry.ranks) {
         const trace::RankTrace& record = dry.trace->ranks[static_cast<std::size_t>(rank)];
         figures.peak += static_cast<double>(memory::peak(*dry.trace, rank).bytes);
+        figures.events_a_step += static_cast<double>(record.events.size());
         figures.recorded_a_step += static_cast<double>(record.events.size()) * kEventBytes +
                                    static_cast<double>(record.memory.size()) * kChangeBytes;
     }
     const auto ranks = static_cast<double>(std::max<std::size_t>(dry.ranks.size(), 1));
     figures.peak /= ranks;
     figures.recorded_a_step /= ranks * std::min(kDrySteps, scenario.steps);
+    figures.events_a_step /= ranks * std::min(kDrySteps, scenario.steps);
     return figures;
 }
 
@@ -223,6 +237,7 @@ int64_t generous_bytes(const scenario::Scenario& s, const RunPlace& place) {
     // A collective has up to two hops a member.
     bytes += recorded * events_a_step(s, sizes) * s.steps * here * 2 *
              (place.level >= trace::Level::hops ? sizes.world : 1);
+    bytes += operand_bytes(s, place.level, events_a_step(s, sizes) * s.steps) * here;
     return whole(bytes);
 }
 
@@ -238,7 +253,8 @@ MemoryNeed predicted_need(const scenario::Scenario& s, const RunPlace& place) {
     try {
         const DryFigures figures = run_dry_here(s, events);
         const double recorded = records(place.level) ? figures.recorded_a_step * s.steps : 0;
-        const double all = (figures.peak + recorded + static_cast<double>(kRankBytes)) * ranks;
+        const double operands = operand_bytes(s, place.level, figures.events_a_step * s.steps);
+        const double all = (figures.peak + recorded + operands + static_cast<double>(kRankBytes)) * ranks;
         return {std::max(whole(all), least.bytes), false};
     } catch (const Error&) {  // what else is wrong with it the run says itself
         return least;

@@ -30,7 +30,8 @@ RankParts::RankParts(comm::Transport& transport, const RunPlan& plan, RunControl
       control_(control),
       scenario_(plan.scenario),
       rank_(transport.rank()),
-      recorder_(rank_, plan.level, control.epoch_ns),
+      recorder_(rank_, plan.level, control.epoch_ns,
+                trace::most_operand_numbers(scenario::world_size(plan.scenario))),
       device_(plan.dry ? tensor::make_dry_device() : comm::make_device(transport)),
       allocator_(*device_, &recorder_),
       // A dry run asks what would be done; nothing happens to it.

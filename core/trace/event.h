@@ -105,8 +105,13 @@ struct Snapshot {
 };
 inline constexpr int64_t kMaxRecordedValues = 1024;
 /// Numbers of operands that a rank's record holds in all, 16 MiB; of what comes later the shape alone is
-/// kept.
+/// kept. Of many ranks together they are at most kMostOperandNumbersInAll, 64 MiB.
 inline constexpr int64_t kMostOperandNumbers = int64_t{1} << 22;
+inline constexpr int64_t kMostOperandNumbersInAll = int64_t{1} << 24;
+constexpr int64_t most_operand_numbers(int32_t world_size) {
+    const int64_t share = kMostOperandNumbersInAll / (world_size < 1 ? 1 : world_size);
+    return share < kMostOperandNumbers ? share : kMostOperandNumbers;
+}
 
 /// A rank's memory grew or shrank. `after_event` is the latest event the rank had issued then (-1: none).
 struct MemoryChange {

@@ -74,6 +74,7 @@ struct Recorder::Impl {
     std::vector<ParameterRun> parameters;
     std::vector<Snapshot> operands;
     std::vector<float> operand_values;
+    int64_t most_operand_values = kMostOperandNumbers;
     std::size_t events_then = 0, memory_then = 0;  ///< their sizes when make_room() was called last
 
     // The running half, a cache line away from the other so that the two threads do not slow each other.
@@ -136,9 +137,10 @@ struct Recorder::Impl {
     }
 };
 
-Recorder::Recorder(GlobalRank rank, Level level, int64_t epoch_ns)
+Recorder::Recorder(GlobalRank rank, Level level, int64_t epoch_ns, int64_t operand_numbers)
     : rank_(rank), level_(level), impl_(std::make_unique<Impl>()) {
     impl_->epoch_ns = epoch_ns;
+    impl_->most_operand_values = operand_numbers;
     if (level == Level::off) return;
     impl_->events.reserve(4096);  // 512 KiB a rank: a short run never allocates again
     impl_->ran.reserve(1024);
@@ -217,13 +219,17 @@ void Recorder::end_compute(int32_t id, int64_t flops, int64_t touched_bytes, DTy
     event.dtype = dtype;
 }
 
+bool Recorder::keeps_numbers(int64_t n) const {
+    return level_ == Level::values && n <= kMaxRecordedValues &&
+           static_cast<int64_t>(impl_->operand_values.size()) + n <= impl_->most_operand_values;
+}
+
 void Recorder::add_operand(int32_t event, SnapshotKind kind, std::string_view operand, int64_t rows,
                            int64_t columns, std::span<const float> numbers) {
     if (event < 0 || level_ < Level::values) return;
     const int64_t n = rows * columns;
     const auto first = static_cast<int64_t>(impl_->operand_values.size());
-    const bool keep = n <= kMaxRecordedValues && static_cast<int64_t>(numbers.size()) == n &&
-                      first + n <= kMostOperandNumbers;
+    const bool keep = static_cast<int64_t>(numbers.size()) == n && keeps_numbers(n);
     impl_->operands.push_back(
         {event, kind, keep ? first : -1, n, impl_->strings.intern(operand), rows, columns});
     if (keep) impl_->operand_values.insert(impl_->operand_values.end(), numbers.begin(), numbers.end());

@@ -55,7 +55,8 @@ struct Cause {
 class Recorder final : public MemorySink {
   public:
     /// `epoch_ns`: the steady clock's value that becomes time 0 on every rank.
-    Recorder(GlobalRank rank, Level level, int64_t epoch_ns);
+    /// `operand_numbers`: so many of add_operand() are kept at most.
+    Recorder(GlobalRank rank, Level level, int64_t epoch_ns, int64_t operand_numbers = kMostOperandNumbers);
     ~Recorder() override;
 
     GlobalRank rank() const { return rank_; }
@@ -101,10 +102,13 @@ class Recorder final : public MemorySink {
                      DType dtype = DType::float32);
 
     /// Says what an operand of the compute event held: before the kernel what it read (input), after it what
-    /// it wrote (output). The numbers are kept where there are rows × columns of them, as Snapshot has it, up
-    /// to kMostOperandNumbers in all. Level::values. Issuing thread.
+    /// it wrote (output). The numbers are kept where there are rows × columns of them, as Snapshot has it,
+    /// and keeps_numbers() says so. Level::values. Issuing thread.
     void add_operand(int32_t event, SnapshotKind kind, std::string_view operand, int64_t rows,
                      int64_t columns, std::span<const float> numbers);
+
+    /// Whether the numbers of an operand with so many would be kept; where not, they need not be fetched.
+    bool keeps_numbers(int64_t n) const;
 
     /// Enters a collective in the order of issue, with id, step, phase, cause and t_issue_ns. The caller
     /// fills in what the call is (op, reduce op, dtype, group, sequence, peer, padding, elements) where it

@@ -170,6 +170,42 @@ TEST_CASE(
     CHECK(asked > 0);
 }
 
+TEST_CASE("what has just happened is not told where a question asks to whom something is sent") {
+    Looker looker;
+    session::AppState state;
+    session::Effects effects;
+    const auto act = [&](const session::Action& action) { session::apply(state, action, effects); };
+    act(session::ShowDocument{test::lesson("22_ring")});
+    std::size_t asked = 0;
+    const auto& quizzes = state.document->quizzes;
+    for (int32_t step = 0; step < static_cast<int32_t>(state.document->steps.size()); ++step) {
+        act(session::GoToLessonStep{step});
+        const session::QuizCard* quiz = panels::open_question(state);
+        if (quiz == nullptr || quiz->asked != session::Asked::peer) continue;
+        const auto tells = [&] {
+            act(session::StepHop{1});
+            for (int i = 0; i < 100 && state.glide; ++i) act(session::Tick{0.1});
+            REQUIRE(session::shown_beat(state));
+            const auto texts = looker.look({"beat", state}, {1280, 720, 1}, Language::en, ThemeKind::dark, 3);
+            return std::ranges::any_of(texts, [](const DrawnText& t) {
+                return t.text.find(", hop ") != std::string::npos &&
+                       t.text.find(": rank") != std::string::npos;
+            });
+        };
+        CHECK_FALSE(tells());
+        for (const session::QuizCard& each : quizzes) {
+            act(session::Guess{each.id, each.answer});
+            act(session::Reveal{each.id});
+        }
+        for (int i = 0; i < 100 && state.glide; ++i) act(session::Tick{0.1});
+        act(session::GoToLessonStep{step});
+        CHECK(tells());
+        ++asked;
+        break;
+    }
+    CHECK(asked > 0);
+}
+
 TEST_CASE("the measures find what they are for") {
     window::ImGuiHost host;
     const window::Theme& theme = window::theme(ThemeKind::dark);

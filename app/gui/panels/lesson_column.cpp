@@ -196,7 +196,9 @@ void foot_row(Ui& ui, Memory& memory, Rect box) {
     if (line.empty()) line = ui.fit(full, brief, room, Face::body);
     if (room < 0) return;
     // The line leads to what it names: from the comparison back to the step.
-    const Touch t = touch(ui, memory, "foot_step", {x, box.y + 8, ui.width(line, Face::body), box.h - 16});
+    const bool names_step = line == full || line == brief;
+    const Touch t =
+        touch(ui, memory, "foot_step", {x, box.y + 8, ui.width(line, Face::body), box.h - 16}, names_step);
     ui.text({x, box.y, room, box.h}, line, Face::body, t.hovered ? Token::text : Token::soft);
     if (t.hovered) tooltip(ui, ui.say("ui.lesson.return"));
     if (t.pressed) ui.act(session::BackToLesson{});

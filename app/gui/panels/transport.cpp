@@ -37,7 +37,8 @@ std::vector<std::string> by_parts(const Ui& ui, const std::string& text, float w
 
 std::string happened(const Ui& ui, bool briefly) {
     auto beat = session::shown_beat(ui.state);
-    if (!beat) return {};
+    // Who sends to whom would answer.
+    if (!beat || (beat->hop && ui.quiz_mask.asks_peer())) return {};
     if (briefly) beat->others = 0;
     return ui.quiz_mask.mask(view::beat_words(ui.texts, *ui.state.document->trace, *beat));
 }
@@ -97,7 +98,7 @@ void transport(Ui& ui, Memory& memory, Rect box) {
     // What the pointer is on; else what has just happened; else the keys.
     std::vector<std::string> lines;
     if (!ui.status.empty()) lines = wrap(ui.measure, ui.quiz_mask.mask(ui.status), Face::caption, w);
-    const bool tells = lines.empty() && session::shown_beat(ui.state).has_value();
+    const bool tells = lines.empty() && !happened(ui, true).empty();
     for (const bool briefly : {false, true})
         if (tells && (lines.empty() || lines.size() > 2))
             lines = wrap(ui.measure, happened(ui, briefly), Face::caption, w);

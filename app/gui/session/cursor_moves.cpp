@@ -5,6 +5,7 @@
 
 #include "app/gui/view/beats.h"
 #include "app/gui/view/common.h"
+#include "app/gui/view/paint.h"
 #include "app/gui/view/parameters.h"
 #include "app/gui/view/traffic.h"
 
@@ -45,17 +46,13 @@ void note_beat(AppState& s) {
     s.beat = view::beat_at(trace, *shown_clock(s), s.cursor, view::focus_rank(trace, s.selection));
 }
 
-double ease_in_out(double x) {
-    return x < 0.5 ? 4 * x * x * x : 1 - std::pow(-2 * x + 2, 3) / 2;
-}
-
 /// Goes on to the next beat, or rests there; one beat a call, so that no frame does the work of several.
 void play(AppState& s, const time::Clock& clock, double seconds) {
     if (!s.stretch) s.stretch = next_stretch(s, clock);
     Stretch& x = *s.stretch;
     x.passed_s += seconds * s.speed;
     const bool arrived = s.reduced_motion || x.passed_s >= x.travel_s;
-    const double part = arrived ? 1 : ease_in_out(x.passed_s / x.travel_s);
+    const double part = arrived ? 1 : view::ease_in_out_cubic(static_cast<float>(x.passed_s / x.travel_s));
     s.cursor.t_ns = x.from_ns + std::llround(part * static_cast<double>(x.to_ns - x.from_ns));
     if (arrived) s.beat = x.beat;
     if (x.passed_s < x.travel_s + x.rest_s) return;
@@ -166,7 +163,8 @@ void tick(AppState& s, double seconds) {
         Glide& g = *s.glide;
         g.passed_s += seconds;
         const double x = std::clamp(g.passed_s / g.lasts_s, 0.0, 1.0);
-        s.cursor.t_ns = g.from_ns + std::llround(ease_in_out(x) * static_cast<double>(g.to_ns - g.from_ns));
+        s.cursor.t_ns = g.from_ns + std::llround(view::ease_in_out_cubic(static_cast<float>(x)) *
+                                                 static_cast<double>(g.to_ns - g.from_ns));
         if (x >= 1) {
             s.glide.reset();
             note_beat(s);
