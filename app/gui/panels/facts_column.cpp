@@ -322,6 +322,9 @@ std::string view_as_text(Ui& ui, Memory& memory) {
 void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer) {
     const View& shown = view_of(ui.state.view);
     ui.panel = "facts";
+    // A drawer lies over the scene, which is a child of the window, too.
+    std::optional<Region> above;
+    if (drawer) above.emplace(ui, "facts_drawer", box, false);
     ui.fill(box, Token::panel);
     ui.draw->AddRectFilled(ui.px(Point{box.x, box.y}),
                            {ui.px(box.x) + std::max(1.0F, ui.px(1)), ui.px(box.y + box.h)},

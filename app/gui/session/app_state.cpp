@@ -27,6 +27,9 @@ std::optional<view::EventRef> shown_event(const AppState& state) {
         if (const auto shown = view::shown_collective(*state.document->trace, *shown_clock(state),
                                                       state.cursor, state.selection))
             return view::EventRef{shown->rank, shown->event};
+    // Where the cursor rests on what has just ended the facts are of that, as its sentence is.
+    if (const auto beat = shown_beat(state); beat && !state.playing && beat->event.rank == rank)
+        return beat->event;
     return view::event_at(*state.document->trace, *shown_clock(state), state.cursor, rank);
 }
 

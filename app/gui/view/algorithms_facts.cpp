@@ -16,7 +16,8 @@ Picture algorithms_facts(const Input& input, const AlgorithmsOptions& options) {
     Sheet sheet(p, FactList::kPad, input.size.width - FactList::kPad, 14);
     const std::vector<AlgorithmRow> rows = algorithm_rows(input, options);
     if (rows.empty()) {
-        sheet.paragraph(p.say(shown_collective(input) ? "view.algorithms.transfer" : "view.collective.none"));
+        sheet.paragraph(
+            p.say(shown_collective(input) ? "view.algorithms.transfer" : no_collective(input.trace)));
     } else if (!options.sums) {
         sheet.paragraph(p.say("view.algorithms.covered"));
     }

@@ -54,7 +54,7 @@ class AlgorithmsPicture {
         const auto shown = shown_collective(in_);
         const float y =
             draw_chips(p_, collective_forms(p_, Form::side_by_side), {kPad, 10}, in_.size.width - kPad);
-        const std::string words = p_.say(shown ? "view.algorithms.transfer" : "view.collective.none");
+        const std::string words = p_.say(shown ? "view.algorithms.transfer" : no_collective(in_.trace));
         p_.paragraph(words, {kPad, y + 12}, Face::body, Token::mute, in_.size.width - 2 * kPad, {"empty"});
         p_.tell(words);
         return p_.take();

@@ -116,12 +116,14 @@ std::string beat_words(const Texts& texts, const trace::Trace& trace, const Beat
     }
     const trace::Hop& hop = trace.ranks[static_cast<std::size_t>(beat.event.rank)].hops[*beat.hop];
     const std::string bytes = format_bytes(hop.bytes);
+    std::string of = op;
+    if (const auto unit = trace.text(event.unit); !unit.empty()) of += " " + std::string(unit);
     const std::string what =
         is_point_to_point(event.op) ? say("view.beat.what.whole", {arg("bytes", bytes)})
         : hop.n_pieces > 1 ? say("view.beat.what.several", {arg("chunks", hop.n_pieces), arg("bytes", bytes)})
                            : say("view.beat.what", {arg("chunk", hop.chunk), arg("bytes", bytes)});
     const std::string words = say(hop.reduces != 0 ? "view.beat.added" : "view.beat.received",
-                                  {arg("op", op), arg("hop", hop.round + 1), arg("dst", hop.dst),
+                                  {arg("op", of), arg("hop", hop.round + 1), arg("dst", hop.dst),
                                    arg("src", hop.src), arg("what", what)});
     if (beat.others == 0) return words;
     return say("view.beat.others", {arg("words", words), arg("ranks", beat.others)});

@@ -29,7 +29,7 @@ std::optional<Beat> next_beat(const trace::Trace& trace, const time::Clock& cloc
 /// The beat that the cursor stands on; nothing between two.
 std::optional<Beat> beat_at(const trace::Trace& trace, const time::Clock& clock, Cursor cursor, int32_t rank);
 
-/// "all_reduce, hop 2: rank 1 added chunk 0 (16 B) from rank 0; 3 more ranks received theirs".
+/// "all_reduce net1, hop 2: rank 1 added chunk 0 (16 B) from rank 0; 3 more ranks received theirs".
 std::string beat_words(const Texts& texts, const trace::Trace& trace, const Beat& beat);
 
 }  // namespace meshscope::view

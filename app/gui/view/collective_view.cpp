@@ -185,12 +185,16 @@ float CollectivePicture::footer() {
     const auto& e = in_.trace.event(s.buffers[m].rank, s.buffers[m].event);
     if (s.rounds == 0 || options_.covered) return in_.size.height - 12;
     const auto formula = byte_formula(in_.trace, e);
-    const std::vector<MessageArg> args{arg("rank", s.buffers[m].rank),
-                                       arg("sent", format_count(s.buffers[m].sent_bytes)),
+    // Of a call that broke off nobody knows how much it was to be; at its end all that others received of it
+    // was sent, whatever the modelled clock makes of hops that were never over.
+    const bool broke = broke_off_on(in_.trace, s, m);
+    const bool over = s.round >= s.rounds || in_.cursor.t_ns >= in_.clock.end_ns;
+    const int64_t sent_bytes = broke && over ? seen_to_send(s, m) : s.buffers[m].sent_bytes;
+    const std::vector<MessageArg> args{arg("rank", s.buffers[m].rank), arg("sent", format_count(sent_bytes)),
                                        arg("all", format_exact_bytes(e.sent_bytes))};
-    // Of a call that broke off nobody knows how much it was to be.
-    const std::string sent =
-        broke_off_on(in_.trace, s, m) ? "view.collective.sent.broke" : "view.collective.sent";
+    const std::string sent = !broke ? "view.collective.sent"
+                             : over ? "view.collective.sent.broke"
+                                    : "view.collective.sent.so_far";
     const std::string full = p_.say(sent, args), brief = p_.say(sent + ".short", args);
     tell_.push_back(full +
                     (formula ? "  " + formula->text + " = " + format_exact_bytes(formula->bytes) : ""));
@@ -303,7 +307,8 @@ Picture collective_view(const Input& input, const CollectiveOptions& options) {
     const auto shown = shown_collective(input);
     if (!shown) {
         Painter p(input);
-        p.paragraph(p.say("view.collective.none"), {20, 16}, Face::body, Token::mute, input.size.width - 40);
+        p.paragraph(p.say(no_collective(input.trace)), {20, 16}, Face::body, Token::mute,
+                    input.size.width - 40);
         return p.take();
     }
     return CollectivePicture(input, options, *shown).draw();

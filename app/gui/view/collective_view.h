@@ -27,6 +27,11 @@ std::optional<ShownCollective> shown_collective(const Input& input);
 std::optional<ShownCollective> shown_collective(const trace::Trace& trace, const time::Clock& clock,
                                                 Cursor cursor, const Selection& selection);
 
+/// Why a rank has no collective to show, as a message's id.
+inline const char* no_collective(const trace::Trace& trace) {
+    return trace.info.level == trace::Level::off ? "view.collective.off" : "view.collective.none";
+}
+
 /// The collective under the cursor: its ranks in their arrangement, buffers cut in chunks, chunks in flight
 /// at the cursor, partial sums, padding, bytes sent so far beside the formula. Other groups that make the
 /// same call at the same place (the other shard groups of an HSDP mesh) stand beside it, in mesh order. Ids:
