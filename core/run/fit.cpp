@@ -148,7 +148,7 @@ double call_hops_bytes(const scenario::Scenario& s, const RunPlace& place, int32
 }
 
 /// Operands of a compute event, roughly.
-constexpr double kOperandsAnEvent = 4;
+constexpr double kOperandsAnEvent = 2;
 
 /// What the record of a rank's kernels' operands takes at the level `values`, of so many events.
 double operand_bytes(const scenario::Scenario& s, trace::Level level, double events) {

@@ -316,6 +316,8 @@ TEST_CASE("the facts of every view are copied as text, those that are pictures t
         app.stage().act(session::SetView{kind});
         app.stage().act(session::SetCursor{app.state().document->modelled.end_ns / 2});
         app.frames(3);
+        if (!app.has_widget("copy_facts")) app.click(app.widget("drawer"));
+        app.frames(2);
         app.click(app.widget("copy_facts"));
         const auto copied = app.stage().take_effects().copy;
         INFO(name);
