@@ -56,9 +56,9 @@ void run_long(const DrivenApp& app, bool held) {
     const json s =
         app.wait_for("the sandbox", [](const json& x) { return x["boxes"].contains("sandbox.at.run"); });
     app.scroll_and_click("sandbox.at.train.steps", 70, s["boxes"]["sandbox.at.run"][1].get<double>() - 20);
-    app.fill("sandbox.at.train.steps", "200000");
+    app.fill("sandbox.at.train.steps", "120000");
     app.wait_for("many steps", [](const json& x) {
-        return x["sandbox"]["text"].get<std::string>().find("steps = 200000") != std::string::npos;
+        return x["sandbox"]["text"].get<std::string>().find("steps = 120000") != std::string::npos;
     });
     app.click(held ? "sandbox.at.live" : "sandbox.at.run");
     app.wait_for("under way", [&](const json& x) {
@@ -70,7 +70,7 @@ void run_long(const DrivenApp& app, bool held) {
 void check_kept(const VirtualDisplay& display, const Folder& folder) {
     const std::string kept = folder.file("config/meshscope/unfinished/long-steps.toml");
     INFO(content(folder.file("config/meshscope/settings.json")));
-    CHECK(content(kept).find("steps = 200000") != std::string::npos);
+    CHECK(content(kept).find("steps = 120000") != std::string::npos);
     CHECK(content(kept).find("# my own words") != std::string::npos);
     {
         DrivenApp app(display, folder.path.string(), {"--lang", "en", "--size", "1280x900"});
@@ -216,7 +216,7 @@ TEST_CASE("a display that goes away ends the program in order: settings, edits a
     REQUIRE(kept.is_object());
     CHECK(kept["theme"] == "light");
     CHECK(kept["unfinished"].size() == 2);
-    CHECK(content(folder.file("config/meshscope/unfinished/long-steps.toml")).find("steps = 200000") !=
+    CHECK(content(folder.file("config/meshscope/unfinished/long-steps.toml")).find("steps = 120000") !=
           std::string::npos);
 }
 

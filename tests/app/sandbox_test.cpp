@@ -190,7 +190,7 @@ TEST_CASE("a run that finds a mistake marks it, one that breaks shows what it re
 TEST_CASE("a run that is stopped ends after its step, and nothing comes of it") {
     session::Runner runner;
     session::RunRequest request;
-    request.text = sandbox::changed_text(test::lesson()->trace->info.scenario, {{"train.steps", "200000"}});
+    request.text = sandbox::changed_text(test::lesson()->trace->info.scenario, {{"train.steps", "120000"}});
     request.path = test::lesson()->trace->info.scenario_path;
     request.name = "long";
     runner.start(request);
@@ -200,7 +200,7 @@ TEST_CASE("a run that is stopped ends after its step, and nothing comes of it") 
             if (const auto* now = action.get_if<session::ShowRunning>()) {
                 if (now->running && now->running->steps_done > 0 && !told) {
                     told = true;
-                    CHECK(now->running->steps == 200000);
+                    CHECK(now->running->steps == 120000);
                     runner.stop();
                 }
                 over = !now->running;

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kLong =
-    "format = 1\n[model]\nkind = \"mlp\"\ndim = 6\nhidden = 8\nlayers = 2\n[train]\nsteps = 1000000\n"
+    "format = 1\n[model]\nkind = \"mlp\"\ndim = 6\nhidden = 8\nlayers = 2\n[train]\nsteps = 200000\n"
     "global_batch = 8\n[optimizer]\nkind = \"sgd\"\nlr = 0.001\n[mesh]\nshape = [2]\n[parallel]\n"
     "data = \"ddp\"\n";
 

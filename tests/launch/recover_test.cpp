@@ -35,7 +35,7 @@ TEST_CASE("what a killed run recorded can be recovered, whole steps only") {
     const Folder folder;
     const std::string trace = folder.file("t.mscope"), mark = folder.path.filename().string();
     {
-        Child child({"run", folder.write("long.toml", scenario(1'000'000)), "-q", "--backend", backend,
+        Child child({"run", folder.write("long.toml", scenario(200'000)), "-q", "--backend", backend,
                      "--trace", trace},
                     folder.file("out"), folder.file("err"), {"TEST_MARK=" + mark});
         std::error_code ignored;
