@@ -149,7 +149,8 @@ TEST_CASE("what can be done about a fault is offered, said while it runs, and le
     CHECK_FALSE(find(facts(view::WithoutFault::running), "end_going").empty());
     CHECK_FALSE(find(facts(view::WithoutFault::done), "end_compare").empty());
     // A wait leads to its call.
-    const auto rows = find(facts(view::WithoutFault::no), "wait", 0);
+    const view::Picture told = facts(view::WithoutFault::no);
+    const auto rows = find(told, "wait", 0);
     REQUIRE_FALSE(rows.empty());
     CHECK(rows[0]->id.b == stand.rank(0).call);
 }
