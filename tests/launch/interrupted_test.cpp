@@ -67,7 +67,7 @@ TEST_CASE("ranks that are interrupted end their step, write the trace and say ho
         CHECK(ended.exit_code == 130);
         CHECK(ended.has_trace);
         CHECK_FALSE(ended.has_parts);
-        CHECK(ended.said.find("of 1000000 steps") != std::string::npos);
+        CHECK(ended.said.find("of 200000 steps") != std::string::npos);
     }
 }
 
