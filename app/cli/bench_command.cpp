@@ -20,7 +20,7 @@
 #include "core/base/json_text.h"
 #include "core/base/replace_file.h"
 #include "core/launch/placement.h"
-#include "core/scenario/keys.h"
+#include "core/scenario/words.h"
 #include "core/time/read_profile.h"
 
 namespace meshscope::cli {

@@ -11,7 +11,7 @@
 #include "app/cli/command.h"
 #include "core/base/error.h"
 #include "core/memory/ledger.h"
-#include "core/scenario/keys.h"
+#include "core/parallel/declaration.h"
 #include "core/time/clock.h"
 #include "core/time/profile.h"
 

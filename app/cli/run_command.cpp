@@ -26,7 +26,7 @@
 #include "core/data/safetensors.h"
 #include "core/launch/placement.h"
 #include "core/run/fit.h"
-#include "core/scenario/keys.h"
+#include "core/scenario/words.h"
 #include "core/trace/part_file.h"
 #include "core/trace/store.h"
 

@@ -7,8 +7,8 @@
 
 #include "core/base/nearest.h"
 #include "core/scenario/evaluate.h"
-#include "core/scenario/keys.h"
 #include "core/scenario/lesson.h"
+#include "core/scenario/words.h"
 
 namespace meshscope::scenario {
 namespace {

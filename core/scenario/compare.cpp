@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/toml_text.h"
 #include "core/mesh/roles.h"
-#include "core/scenario/keys.h"
+#include "core/parallel/declaration.h"
 #include "core/scenario/readers.h"
 #include "core/scenario/section.h"
 

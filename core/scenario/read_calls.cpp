@@ -10,7 +10,7 @@
 #include "core/base/rank_set.h"
 #include "core/base/toml_number.h"
 #include "core/comm/reduce.h"
-#include "core/scenario/keys.h"
+#include "core/scenario/words.h"
 
 namespace meshscope::scenario {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/comm/interleaving_scheduler.h"
-#include "core/scenario/keys.h"
+#include "core/scenario/words.h"
 
 namespace meshscope::scenario {
 namespace {

@@ -4,10 +4,11 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/base/view_words.h"
 #include "core/mesh/question_text.h"
-#include "core/scenario/keys.h"
 #include "core/scenario/lesson.h"
 #include "core/scenario/lesson_lines.h"
+#include "core/scenario/words.h"
 
 namespace meshscope::scenario {
 namespace {

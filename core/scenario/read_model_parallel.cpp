@@ -6,7 +6,8 @@
 
 #include "core/mesh/mesh_offers.h"
 #include "core/mesh/roles.h"
-#include "core/scenario/keys.h"
+#include "core/parallel/declaration.h"
+#include "core/scenario/words.h"
 
 namespace meshscope::scenario {
 namespace {

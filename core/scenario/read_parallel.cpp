@@ -10,7 +10,9 @@
 #include "core/comm/schedule/own/own_algorithm.h"
 #include "core/data/sampler.h"
 #include "core/mesh/roles.h"
+#include "core/parallel/declaration.h"
 #include "core/scenario/keys.h"
+#include "core/scenario/words.h"
 
 namespace meshscope::scenario {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "core/scenario/keys.h"
+#include "core/parallel/declaration.h"
 #include "core/scenario/readers.h"
 
 namespace meshscope::scenario {

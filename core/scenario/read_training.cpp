@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "core/mesh/roles.h"
+#include "core/parallel/declaration.h"
 #include "core/parallel/units.h"
-#include "core/scenario/keys.h"
+#include "core/scenario/words.h"
 #include "core/time/read_profile.h"
 
 namespace meshscope::scenario {

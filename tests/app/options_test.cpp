@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/scenario/keys.h"
 #include "core/scenario/scenario.h"
+#include "core/scenario/words.h"
 #include "tests/test.h"
 
 using namespace meshscope;

@@ -12,6 +12,7 @@
 #include "app/i18n/catalogue.h"
 #include "backends/tcp/frame.h"
 #include "backends/tcp/handshake.h"
+#include "core/parallel/declaration.h"
 #include "core/scenario/keys.h"
 #include "tests/test.h"
 #include "tests/tree.h"

@@ -52,7 +52,7 @@ const std::map<std::string, Rooms>& table() {
             {"app/launch", base + Rooms{"core/launch", "backends/tcp"}},
             {"app/cli", all_core + Rooms{"app/html", "app/i18n", "app/launch", "backends"}},
             {"app/gui/view", seen_by_view},
-            {"app/gui/sandbox", base + Rooms{"core/scenario"}},
+            {"app/gui/sandbox", base + Rooms{"core/scenario", "core/parallel"}},  // what strategies declare
             {"app/gui/panels", window},
             {"app/gui/scene", window},
             {"app/gui/window", window},

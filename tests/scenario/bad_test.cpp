@@ -1,8 +1,8 @@
 #include <string>
 #include <vector>
 
-#include "core/scenario/keys.h"
 #include "core/scenario/section.h"
+#include "core/scenario/words.h"
 #include "tests/scenario/mistakes.h"
 #include "tests/test.h"
 

@@ -116,8 +116,7 @@ constexpr const char* kChinese = R"(meshscope-app：一步一步看一次分布�
 
 std::string help_text(i18n::Language language) {
     std::string text = language == i18n::Language::zh ? kChinese : kEnglish, views;
-    for (const std::string_view name : view::kViewNames)
-        views += (views.empty() ? "" : "|") + std::string(name);
+    for (const std::string_view name : kViewNames) views += (views.empty() ? "" : "|") + std::string(name);
     const std::string mark = "{views}";
     return text.replace(text.find(mark), mark.size(), views);
 }

@@ -81,12 +81,12 @@ bool set(Options& o, const std::string& option, const std::string& value) {
     } else if (option == "--view") {
         std::map<std::string, ViewKind> views;
         for (const ViewKind kind : view::kViewKinds) views.emplace(view::view_name(kind), kind);
-        const bool old = value == view::kOldNameOfTensors;
+        const bool old = value == kOldNameOfTensors;
         o.view = word<ViewKind>(option, old ? std::string("tensors") : value, views);
         if (old && !o.form) o.form = view::Form::rows;
     } else if (option == "--form") {
         std::map<std::string, view::Form> forms;
-        for (const std::string_view form : view::kFormNames) forms.emplace(form, *view::form_named(form));
+        for (const std::string_view form : kFormNames) forms.emplace(form, *view::form_named(form));
         o.form = word<view::Form>(option, value, forms);
         if (!o.view) o.view = view::view_of_form(*o.form);
     } else if (option == "--rank") {

@@ -7,7 +7,9 @@
 
 #include "app/gui/sandbox/toml_text.h"
 #include "core/base/text.h"
+#include "core/parallel/declaration.h"
 #include "core/scenario/keys.h"
+#include "core/scenario/words.h"
 
 namespace meshscope::sandbox {
 namespace {

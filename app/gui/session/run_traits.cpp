@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "core/scenario/keys.h"
+#include "core/scenario/words.h"
 
 namespace meshscope::session {
 namespace {

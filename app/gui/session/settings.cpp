@@ -81,7 +81,7 @@ Viewpoint read_viewpoint(const Reader& in) {
     if (const auto view = in.get<std::string>("view"))
         if (const auto kind = view::view_named(*view)) {
             place.view = *kind;
-            if (*view == view::kOldNameOfTensors) place.forms.set(view::Form::rows);
+            if (*view == kOldNameOfTensors) place.forms.set(view::Form::rows);
         }
     in.entries("forms", true, [&](const std::string&, const ordered_json& value) {
         if (!value.is_string()) return in.wrong("forms");
@@ -131,7 +131,7 @@ const Command* named(const std::string& name) {
 /// "keys": {"play": "Space", "export": ["Ctrl+E", "F9"], "theme": []}.
 void read_keys(const Reader& in, OwnKeys& keys, std::vector<Message>& said) {
     in.entries("keys", false, [&](const std::string& name, const ordered_json& value) {
-        const Command* command = named(name == view::kOldNameOfTensors ? "tensors" : name);
+        const Command* command = named(name == kOldNameOfTensors ? "tensors" : name);
         if (command == nullptr) {
             said.push_back({"settings.unknown_command", {{"name", name}}});
             return;

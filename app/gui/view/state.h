@@ -8,25 +8,21 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/view_words.h"
 #include "core/time/clock.h"
 
 namespace meshscope::view {
 
 enum class Language : uint8_t { en, zh };
 
-/// The views that core/base/views.def lists, in its order.
+/// The views that core/base/views.def lists, in its order: kViewNames (core/base/view_words.h) has their
+/// words.
 enum class ViewKind : uint8_t {
 #define MESHSCOPE_VIEW(word) word,
 #include "core/base/views.def"
 #undef MESHSCOPE_VIEW
 };
 
-/// What the command line, lessons and records call the views, by ViewKind.
-inline constexpr auto kViewNames = std::to_array<std::string_view>({
-#define MESHSCOPE_VIEW(word) #word,
-#include "core/base/views.def"
-#undef MESHSCOPE_VIEW
-});
 inline constexpr auto kViewKinds = std::to_array<ViewKind>({
 #define MESHSCOPE_VIEW(word) ViewKind::word,
 #include "core/base/views.def"
@@ -35,8 +31,6 @@ inline constexpr auto kViewKinds = std::to_array<ViewKind>({
 inline constexpr std::string_view view_name(ViewKind kind) {
     return kViewNames[static_cast<std::size_t>(kind)];
 }
-/// What Tensors was called while the rows that ranks keep were all that it showed: files of users still say so.
-inline constexpr std::string_view kOldNameOfTensors = "parameters";
 inline std::optional<ViewKind> view_named(std::string_view name) {
     if (name == kOldNameOfTensors) return ViewKind::tensors;
     const auto at = std::find(kViewNames.begin(), kViewNames.end(), name);
@@ -71,17 +65,12 @@ struct TrafficFilter {
     friend bool operator==(const TrafficFilter&, const TrafficFilter&) = default;
 };
 
-/// What a view shows in several ways, by core/base/forms.def: their words, and whose each is.
+/// What a view shows in several ways, by core/base/forms.def: kFormNames has their words.
 enum class Form : uint8_t {
 #define MESHSCOPE_FORM(view, word) word,
 #include "core/base/forms.def"
 #undef MESHSCOPE_FORM
 };
-inline constexpr auto kFormNames = std::to_array<std::string_view>({
-#define MESHSCOPE_FORM(view, word) #word,
-#include "core/base/forms.def"
-#undef MESHSCOPE_FORM
-});
 inline constexpr auto kFormViews = std::to_array<ViewKind>({
 #define MESHSCOPE_FORM(view, word) ViewKind::view,
 #include "core/base/forms.def"

@@ -13,7 +13,6 @@
 #include "core/parallel/declaration.h"
 #include "core/parallel/tensor/placement.h"
 #include "core/run/checkpoint/folder.h"
-#include "core/scenario/keys.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::run::checkpoint {

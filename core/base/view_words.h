@@ -1,0 +1,31 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace meshscope {
+
+/// What the command line, lessons and records call the views of the window: core/base/views.def, in its
+/// order.
+inline constexpr auto kViewNames = std::to_array<std::string_view>({
+#define MESHSCOPE_VIEW(word) #word,
+#include "core/base/views.def"
+#undef MESHSCOPE_VIEW
+});
+/// What the view `tensors` was called while the rows that ranks keep were all that it showed: lessons and
+/// users' files may still say so.
+inline constexpr std::string_view kOldNameOfTensors = "parameters";
+
+/// The forms of the views that have several: core/base/forms.def, in its order; and the view of each.
+inline constexpr auto kFormNames = std::to_array<std::string_view>({
+#define MESHSCOPE_FORM(view, word) #word,
+#include "core/base/forms.def"
+#undef MESHSCOPE_FORM
+});
+inline constexpr auto kViewNamesOfForms = std::to_array<std::string_view>({
+#define MESHSCOPE_FORM(view, word) #view,
+#include "core/base/forms.def"
+#undef MESHSCOPE_FORM
+});
+
+}  // namespace meshscope
