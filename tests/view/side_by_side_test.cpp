@@ -152,6 +152,43 @@ TEST_CASE(
     CHECK(unlike.back().name == "ring · run 5");
 }
 
+TEST_CASE(
+    "two that end first are both first, and a call that two runs made alike has one row with both names") {
+    Stage stage;
+    five(stage, 4);
+    const auto fastest = view::algorithm_rows(stage.at(0), stage.options())[1].landings->length_ns;
+    // The tree as fast as direct: the same shape of clock, its hops squeezed into that time.
+    time::Clock& tree = stage.clocks[2];
+    const int64_t takes = tree.events[0][0].end_ns - tree.events[0][0].begin_ns;
+    for (auto* list : {&tree.events, &tree.hops})
+        for (auto& rank : *list)
+            for (time::Interval& at : rank) at = {at.begin_ns * fastest / takes, at.end_ns * fastest / takes};
+    const auto tied = view::algorithm_rows(stage.at(0), stage.options());
+    REQUIRE(tied.size() == 5);
+    for (const view::AlgorithmRow& row : tied) {
+        const bool both = row.name == "direct" || row.name == "tree";
+        CHECK(row.first == both);
+        CHECK(row.tied == both);
+    }
+    const auto late = view::algorithms_view(stage.at(1), stage.options());
+    CHECK(test::find(late, "first").size() == 2);
+    CHECK(test::says(late, "first to end, tied"));
+
+    stage.add(really_run(CollectiveOp::all_reduce, Algorithm::ring, even(4, 1)));
+    const auto rows = view::algorithm_rows(stage.at(0), stage.options());
+    REQUIRE(rows.size() == 5);
+    CHECK(rows[3].name == "ring");
+    CHECK(rows[3].runs == std::vector<std::string>{"run 3", "run 5"});
+    const auto told = view::algorithms_view(stage.at(1), stage.options()).text_lines;
+    CHECK(std::ranges::count_if(told, [](const std::string& line) {
+              return line.find("identical: run 3, run 5") != std::string::npos;
+          }) == 1);
+    CHECK(test::says_part(view::algorithms_facts(stage.at(1, {324, 620}), stage.options()), "run 3, run 5"));
+    // On its own time it is no longer the same.
+    for (time::Interval& at : stage.clocks[5].hops[1]) at.end_ns += 1;
+    CHECK(view::algorithm_rows(stage.at(0), stage.options()).size() == 6);
+}
+
 TEST_CASE("a followed chunk is outlined where it lands, in every algorithm") {
     Stage stage;
     five(stage, 4);

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "app/gui/view/collective_cells.h"
+#include "app/gui/view/collective_state.h"
 #include "app/gui/view/common.h"
 #include "app/gui/view/format.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMostFigures = 8;  ///< members up to which a cell is more than a colour
 constexpr std::size_t kMostLinked = 16;
-constexpr float kLeastFigure = 13, kPip = 4;
+constexpr float kPip = 4;
 
 class Matrix {
   public:
@@ -42,7 +42,7 @@ class Matrix {
   private:
     Rect place(std::size_t m, std::size_t c) const {
         return {box_.x + static_cast<float>(c) * look_.cell_w, box_.y + static_cast<float>(m) * look_.cell_h,
-                look_.cell_w - 1.5F, look_.cell_h - 1.5F};
+                look_.cell_w - kCellGap, look_.cell_h - kCellGap};
     }
     bool complete(std::size_t at) const {
         return call_.wanted[at] > 0 && cells_[at].count >= call_.wanted[at];
@@ -75,24 +75,16 @@ class Matrix {
         p_.layer = 3;
         const float pip = (box.h - 3) / n;
         const bool pips = cell.count > 0 && pip >= 3 && box.w >= 22;  // else a figure and a pip read as one
-        figure(off_edge(box, h), box.w - (pips ? kPip + 5 : 2), cell, id, Token::none);
+        figure(off_edge(box, h, kLeastFigure), box.w - (pips ? kPip + 5 : 2), cell, id, Token::none);
         for (std::size_t g = 0; pips && g < call_.ranks.size(); ++g)
             p_.rect(
                 {box.x + box.w - kPip - 1.5F, box.y + 1.5F + pip * static_cast<float>(g), kPip, pip - 0.7F},
                 (cell.from >> g) & 1 ? origin_hue(static_cast<int64_t>(g)) : Token::line2, 0, id);
     }
 
-    /// The part of a cell in which a figure stands whole, where the fill's edge would run through it.
-    static Rect off_edge(const Rect& box, float filled) {
-        const float empty = box.h - filled;
-        if (filled <= 0 || empty <= 0 || std::fabs(empty - box.h / 2) >= 7) return box;
-        if (filled >= kLeastFigure) return {box.x, box.y + empty, box.w, filled};
-        return empty >= kLeastFigure ? Rect{box.x, box.y, box.w, empty} : box;
-    }
-
     /// The cell's number, or how many are in, where it has room.
     bool figure(const Rect& box, float room, const CallCell& cell, const Id& id, Token on) {
-        if (box.h < kLeastFigure - 1.5F || cell.count == 0) return false;
+        if (box.h < kLeastFigure || cell.count == 0) return false;
         const bool written = look_.values && cell.known;
         if (on != Token::none && (!written || look_.faint)) return false;  // whose it is, its colour tells
         const std::string words = written ? format_number(cell.value) : std::to_string(cell.count);

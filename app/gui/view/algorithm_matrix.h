@@ -12,6 +12,10 @@ namespace meshscope::view {
 
 /// What the rows of algorithms are drawn of (look2.md section 4), and the legend that explains it.
 
+/// How high a place must be for a figure to be read in it: digits have no descenders.
+inline constexpr float kLeastFigure = 11.5F;
+inline constexpr float kCellGap = 1.5F;  ///< between cells
+
 struct MatrixLook {
     float cell_w = 20, cell_h = 16;
     std::size_t shown_rows = 8, shown_columns = 8;  ///< more members or columns are joined

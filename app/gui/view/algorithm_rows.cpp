@@ -1,5 +1,6 @@
 // Which calls stand beside each other, and how they ended.
 #include <algorithm>
+#include <utility>
 
 #include "app/gui/view/algorithms_view.h"
 #include "app/gui/view/collective_view.h"
@@ -37,7 +38,7 @@ bool all_came(const trace::Trace& trace, const CallLandings& call) {
 AlgorithmRow make_row(const trace::Trace& trace, const time::Clock& clock, EventRef call, std::string run,
                       Memo* memo) {
     AlgorithmRow row;
-    row.run = std::move(run);
+    row.runs.push_back(std::move(run));
     row.trace = &trace;
     row.call = call;
     row.landings = call_landings(trace, clock, call, memo);
@@ -51,43 +52,107 @@ AlgorithmRow make_row(const trace::Trace& trace, const time::Clock& clock, Event
     return row;
 }
 
+/// The same call by the same algorithm, hop by hop at the same times.
+bool is_same(const AlgorithmRow& a, const AlgorithmRow& b) {
+    return a.name == b.name && a.done && b.done && a.comparable && b.comparable &&
+           a.landings->length_ns == b.landings->length_ns && !a.landings->landings.empty() &&
+           a.landings->landings == b.landings->landings;
+}
+
+void add_row(std::vector<AlgorithmRow>& rows, AlgorithmRow row) {
+    const CallLandings& front = rows.empty() ? *row.landings : *rows.front().landings;
+    row.comparable =
+        row.landings->ranks.size() == front.ranks.size() && row.landings->elements == front.elements;
+    const auto same =
+        std::ranges::find_if(rows, [&](const AlgorithmRow& other) { return is_same(other, row); });
+    if (same == rows.end())
+        rows.push_back(std::move(row));
+    else if (std::ranges::count(same->runs, row.runs.front()) == 0)
+        same->runs.push_back(std::move(row.runs.front()));
+}
+
+/// Marks those that end first, where not all end together.
+void find_first(std::vector<AlgorithmRow>& rows) {
+    const auto counts = [](const AlgorithmRow& row) {
+        return row.done && row.comparable && row.landings->length_ns > 0;
+    };
+    int64_t least = INT64_MAX, as_fast = 0, all = 0;
+    for (const AlgorithmRow& row : rows) {
+        if (!counts(row)) continue;
+        const int64_t takes = row.landings->length_ns;
+        as_fast = takes == least ? as_fast + 1 : takes < least ? 1 : as_fast;
+        least = std::min(least, takes);
+        ++all;
+    }
+    for (AlgorithmRow& row : rows) {
+        row.first = as_fast < all && counts(row) && row.landings->length_ns == least;
+        row.tied = row.first && as_fast > 1;
+    }
+}
+
+/// The rows, and the runs that make no such call.
+struct Found {
+    std::vector<AlgorithmRow> rows;
+    std::vector<std::string> without;
+};
+
+Found find_rows(const Input& input, const AlgorithmsOptions& options, EventRef call) {
+    Found found;
+    add_row(found.rows, make_row(input.trace, input.clock, call, options.name, input.memo));
+    for (std::size_t i = 0; i < options.beside.size(); ++i) {
+        const RunBeside& run = options.beside[i];
+        const auto same = same_call(input.trace, call, run.trace);
+        if (!same) {
+            found.without.push_back(run.name);
+            continue;
+        }
+        AlgorithmRow row = make_row(run.trace, run.clock, *same, run.name, input.memo);
+        row.place = i + 1;
+        add_row(found.rows, std::move(row));
+    }
+    find_first(found.rows);
+    std::vector<std::string> names;
+    for (const AlgorithmRow& row : found.rows) names.push_back(row.name);
+    for (AlgorithmRow& row : found.rows)
+        if (std::ranges::count(names, row.name) > 1 && !row.runs.front().empty())
+            row.name += " · " + row.runs.front();
+    return found;
+}
+
+/// What the rows depend on besides the record in front and its clock.
+struct RowsKey {
+    EventRef call;
+    std::string name;
+    std::vector<std::pair<std::string, RecordName>> beside;
+    friend bool operator==(const RowsKey&, const RowsKey&) = default;
+};
+
 }  // namespace
 
 std::vector<AlgorithmRow> algorithm_rows(const Input& input, const AlgorithmsOptions& options,
                                          std::vector<std::string>* without) {
-    std::vector<AlgorithmRow> rows;
     const auto shown = shown_collective(input);
-    if (!shown) return rows;
+    if (!shown) return {};
     const EventRef call{shown->rank, shown->event};
-    if (!has_parts(input.trace.event(call.rank, call.event).op)) return rows;
-    rows.push_back(make_row(input.trace, input.clock, call, options.name, input.memo));
-    for (const AlgorithmsBeside& run : options.beside) {
-        if (const auto same = same_call(input.trace, call, run.trace))
-            rows.push_back(make_row(run.trace, run.clock, *same, run.name, input.memo));
-        else if (without != nullptr)
-            without->push_back(run.name);
+    if (!has_parts(input.trace.event(call.rank, call.event).op)) return {};
+    const auto find = [&] { return find_rows(input, options, call); };
+    Found found;
+    if (input.memo == nullptr) {
+        found = find();
+    } else {
+        RowsKey key{call, options.name, {}};
+        for (const RunBeside& run : options.beside)
+            key.beside.emplace_back(run.name, RecordName(run.trace, &run.clock));
+        found = *input.memo->the<Remembered<RowsKey, Found>>(1).of(input.trace, &input.clock, key, find);
+        for (AlgorithmRow& row : found.rows)
+            row.trace = row.place == 0 ? &input.trace : &options.beside[row.place - 1].trace;
     }
-    const CallLandings& front = *rows.front().landings;
-    int64_t least = INT64_MAX, as_fast = 0, others = 0;
-    for (AlgorithmRow& row : rows) {
-        const CallLandings& its = *row.landings;
-        row.comparable = its.ranks.size() == front.ranks.size() && its.elements == front.elements;
-        const auto same = std::ranges::count(rows, row.name, &AlgorithmRow::name);
-        if (same > 1 && !row.run.empty())
-            row.run = " · " + row.run;
-        else
-            row.run.clear();
-        if (!row.done || !row.comparable || its.length_ns <= 0) continue;
-        ++others;
-        as_fast = its.length_ns == least ? as_fast + 1 : its.length_ns < least ? 1 : as_fast;
-        least = std::min(least, its.length_ns);
-    }
-    for (AlgorithmRow& row : rows) {
-        row.first =
-            others > 1 && as_fast == 1 && row.done && row.comparable && row.landings->length_ns == least;
-        row.name += row.run;
-    }
-    return rows;
+    if (without != nullptr) *without = std::move(found.without);
+    return std::move(found.rows);
+}
+
+std::string first_words(const AlgorithmRow& row) {
+    return row.tied ? "view.algorithms.tied" : "view.algorithms.first";
 }
 
 std::optional<Cursor> landing_end(const Input& input, const AlgorithmsOptions& options, int64_t row,

@@ -7,12 +7,13 @@
 #include "app/gui/view/format.h"
 #include "app/gui/view/sheet.h"
 #include "app/gui/view/stepping.h"
+#include "core/base/call_words.h"
 
 namespace meshscope::view {
 
 Picture algorithms_facts(const Input& input, const AlgorithmsOptions& options) {
     Painter p(input);
-    p.picture().content_height = 1e6F;
+    p.grow();
     Sheet sheet(p, FactList::kPad, input.size.width - FactList::kPad, 14);
     const std::vector<AlgorithmRow> rows = algorithm_rows(input, options);
     if (rows.empty()) {
@@ -24,9 +25,11 @@ Picture algorithms_facts(const Input& input, const AlgorithmsOptions& options) {
     for (const AlgorithmRow& row : rows) {
         const CallLandings& call = *row.landings;
         const trace::Event& event = row.trace->event(row.call.rank, row.call.event);
-        sheet.head(row.name, row.first && options.sums ? p.say("view.algorithms.first") : "");
+        sheet.head(row.name, row.first && options.sums ? p.say(first_words(row)) : "");
         if (call.algorithm != Algorithm::none)
             sheet.paragraph(p.say("view.algorithm." + std::string(name(call.algorithm))), Face::caption);
+        if (row.runs.size() > 1)
+            sheet.paragraph(p.say("view.algorithms.same", {arg("runs", joined(row.runs))}), Face::caption);
         sheet.space(4);
         if (options.sums) {
             if (call.rounds > 0) sheet.row(p.say("view.algorithms.fact.rounds"), format_count(call.rounds));
@@ -52,9 +55,7 @@ Picture algorithms_facts(const Input& input, const AlgorithmsOptions& options) {
         }
         sheet.space(12);
     }
-    Picture picture = p.take();
-    picture.height = picture.content_height = std::max(input.size.height, sheet.y + 12);
-    return picture;
+    return p.take(sheet.y + 12);
 }
 
 }  // namespace meshscope::view

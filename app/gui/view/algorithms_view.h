@@ -7,16 +7,8 @@
 
 #include "app/gui/view/call_landings.h"
 #include "app/gui/view/input.h"
-#include "app/gui/view/sheet.h"
 
 namespace meshscope::view {
-
-/// A run whose call is laid below that of the run in front.
-struct AlgorithmsBeside {
-    std::string name;
-    const trace::Trace& trace;
-    const time::Clock& clock;
-};
 
 /// Another algorithm that the same scenario can be run with.
 struct AlgorithmOffer {
@@ -27,28 +19,28 @@ struct AlgorithmOffer {
 struct AlgorithmsOptions {
     bool sums = true;  ///< false: what sums up a call is left out, as a question asks for it
     std::string name;  ///< of the run in front
-    std::vector<AlgorithmsBeside> beside;
+    std::vector<RunBeside> beside;
     std::vector<AlgorithmOffer> offers;
 };
-
-/// The switch between the forms of the collective view: ids "form" a = Form.
-std::vector<Chip> collective_forms(const Painter& painter, Form form);
 
 /// One run's row.
 struct AlgorithmRow {
     std::string
         name;  ///< the algorithm's, the file's where it is one's own; the run's too where several share it
-    std::string run;
+    std::vector<std::string> runs;  ///< that made the call in just this way and time, the shown one first
+    std::size_t place = 0;          ///< of the shown one: 0 the run in front, else among those beside, from 1
     const trace::Trace* trace = nullptr;
     EventRef call;
     std::shared_ptr<const CallLandings> landings;
     int64_t sent_bytes = -1;  ///< by the rank in focus; -1: nobody tells
     bool comparable = false;  ///< as many members and elements as the run in front
     bool done = false;        ///< all parts of the result came to be, and every member came to the end
-    bool first = false;  ///< of those that are done and comparable the one that takes least; no other as fast
+    bool first = false;       ///< of those that are done and comparable it takes least, and others take more
+    bool tied = false;        ///< another is first too
 };
-/// The rows, the run in front first; empty where it has no call to show. `without`: names of the runs beside
-/// that make no such call.
+/// The rows, the run in front first; empty where it has no call to show. A run that made the call as another
+/// did, as it does when its algorithm is not made for the op or the number of ranks, has no row of its own.
+/// `without`: names of the runs beside that make no such call. Found once where there is a memo.
 std::vector<AlgorithmRow> algorithm_rows(const Input& input, const AlgorithmsOptions& options,
                                          std::vector<std::string>* without = nullptr);
 
@@ -67,6 +59,9 @@ Picture algorithms_view(const Input& input, const AlgorithmsOptions& options = {
 /// The facts column: of each row its algorithm in a sentence, rounds, bytes beside the formula, time. Height
 /// may exceed the size.
 Picture algorithms_facts(const Input& input, const AlgorithmsOptions& options = {});
+
+/// What is said of a row that is first: a message, and with ".short" its short form.
+std::string first_words(const AlgorithmRow& row);
 
 /// When a landing is over, on the clock of the run in front; nothing where there is no such row or landing.
 std::optional<Cursor> landing_end(const Input& input, const AlgorithmsOptions& options, int64_t row,

@@ -43,6 +43,7 @@ struct Landing {
     int64_t bytes = 0;  ///< of one hop
     bool even = true;   ///< all hops carry as many
     static constexpr std::size_t kMostLinks = 64;
+    friend bool operator==(const Landing&, const Landing&) = default;
 };
 
 /// A call's buffers from hop to hop on a clock, as a matrix of members by columns. Columns are the owners'
@@ -59,6 +60,8 @@ struct CallLandings {
     int32_t rounds = 0;
     int64_t begin_ns = 0;         ///< on the clock
     int64_t length_ns = 0;        ///< until the last member's event has ended
+    /// Of a group of more than kMaskBits members these stay empty, as only how many parts are complete is
+    /// told.
     std::vector<CallCell> cells;  ///< before the first hop: by member, then column
     std::vector<int32_t> wanted;  ///< how many ranks must be in a cell; 0: no part of the result. As cells
     std::vector<CallChange> changes;
@@ -79,9 +82,9 @@ struct CallLandings {
 /// Which collectives have parts that travel between all members: not sends, and no barrier.
 bool has_parts(CollectiveOp op);
 
-/// The call of an event, hop by hop. Of a group of more than 64 members `changes` stays empty; values only
-/// where the record kept them, in groups of up to 8. Found once for each call where there is a memo. Cost:
-/// O(hops · (log hops + columns of a hop)).
+/// The call of an event, hop by hop; values only where the record kept them, in groups of up to 8. Found once
+/// for each call where there is a memo. Cost: O(hops · (log hops + columns of a hop)); of a large group about
+/// 50 B a hop while it is found.
 std::shared_ptr<const CallLandings> call_landings(const trace::Trace& trace, const time::Clock& clock,
                                                   EventRef call, Memo* memo);
 

@@ -217,7 +217,7 @@ void same_rule(Sheet& s, const Input& in, const CodeFacts& f) {
 
 Picture code_facts(const Input& input) {
     Painter p(input);
-    p.picture().content_height = 1e6F;
+    p.grow();
     Sheet s(p, kFactsPad, input.size.width - kFactsPad, 14);
     const auto ref = code_event(input);
     if (!ref) {
@@ -240,9 +240,7 @@ Picture code_facts(const Input& input) {
         waited_for(s, input, f);
         same_rule(s, input, f);
     }
-    Picture picture = p.take();
-    picture.height = picture.content_height = std::max(input.size.height, s.y + 12);
-    return picture;
+    return p.take(s.y + 12);
 }
 
 }  // namespace meshscope::view

@@ -128,7 +128,7 @@ class CodePage {
   public:
     explicit CodePage(const Input& input)
         : in_(input), p_(input), sheet_(p_, kPad, input.size.width - kPad, 16) {
-        p_.picture().content_height = 1e6F;  // known at the end
+        p_.grow();
     }
 
     Picture draw() {
@@ -147,11 +147,7 @@ class CodePage {
     }
 
   private:
-    Picture finish() {
-        Picture picture = p_.take();
-        picture.height = picture.content_height = std::max(in_.size.height, sheet_.y + 12);
-        return picture;
-    }
+    Picture finish() { return p_.take(sheet_.y + 12); }
 
     /// "all_gather net1 (backward · prefetch)" and, where there is room, whose it is.
     void title() {

@@ -114,17 +114,8 @@ class BufferRow {
         }
         const Rect inner = padding(piece, box);
         if (!numbers(piece, inner, Token::text, Token::none))
-            count(piece, off_edge(inner, level), Token::text, Token::none);
+            count(piece, off_edge(inner, level, p_.line_height(Face::mono_small)), Token::text, Token::none);
         if (marks_) contributors(piece, {box.x, box.y + box.h + 3, box.w, 8});
-    }
-
-    // The part of a cell in which a number stands whole: in its middle, or where the fill's edge would run
-    // through it in the filled part, else in the empty one.
-    Rect off_edge(const Rect& box, float level) const {
-        const float line = p_.line_height(Face::mono_small), empty = box.h - level;
-        if (level <= 0 || empty <= 0 || std::fabs(empty - box.h / 2) >= line / 2) return box;
-        if (level >= line) return {box.x, box.y + empty, box.w, level};
-        return empty >= line ? Rect{box.x, box.y, box.w, empty} : box;
     }
 
     // Padding is hatched at the end of the piece; gives what is left for the data.
@@ -213,10 +204,6 @@ std::string load_of(const Painter& p, const CollectiveState& state, const HopSta
 }
 
 }  // namespace
-
-bool moves_origins(CollectiveOp op) {
-    return op != CollectiveOp::all_reduce && op != CollectiveOp::reduce && op != CollectiveOp::reduce_scatter;
-}
 
 int64_t origin_of(const CollectiveState& state, const ChunkState& piece) {
     switch (state.op) {

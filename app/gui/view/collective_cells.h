@@ -9,10 +9,6 @@
 
 namespace meshscope::view {
 
-/// True when pieces keep their owner's data (gathers, broadcast, all_to_all): fills tell the origin. Else
-/// they add up (reductions): fills tell how many ranks are in.
-bool moves_origins(CollectiveOp op);
-
 /// The origin of a piece: whose data it is or will be, as a group rank.
 int64_t origin_of(const CollectiveState& state, const ChunkState& piece);
 

@@ -11,6 +11,16 @@ namespace meshscope::view {
 
 /// How many members a piece can name one by one, a bit each.
 inline constexpr std::size_t kMaskBits = 64;
+/// A group rank's; none for those beyond.
+inline constexpr uint64_t member_bit(std::size_t member) {
+    return member < kMaskBits ? uint64_t{1} << member : 0;
+}
+
+/// True when pieces keep their owner's data (gathers, broadcast, all_to_all): fills tell the origin. Else
+/// they add up (reductions): fills tell how many ranks are in.
+inline constexpr bool moves_origins(CollectiveOp op) {
+    return op != CollectiveOp::all_reduce && op != CollectiveOp::reduce && op != CollectiveOp::reduce_scatter;
+}
 
 /// One part of a rank's buffer during a collective.
 struct ChunkState {

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/gui/view/algorithms_view.h"
+#include "app/gui/view/call_landings.h"
 #include "app/gui/view/collective_cells.h"
 #include "app/gui/view/common.h"
 #include "app/gui/view/format.h"
+#include "app/gui/view/forms.h"
 #include "app/gui/view/mesh_layout.h"
 #include "app/gui/view/stepping.h"
 #include "core/trace/recorded.h"
@@ -87,7 +88,7 @@ float CollectivePicture::header() {
     p_.text(op, {x, y}, Face::mono_title, op_hue(e.op), Align::left, {"title"});
     float after = x + p_.width(op, Face::mono_title) + 14;
     // The other form, where it leaves room for the title.
-    const std::vector<Chip> forms = collective_forms(p_, Form::one);
+    const std::vector<Chip> forms = form_chips(p_, Form::one);
     const float forms_end = after + chips_width(p_, forms) + 14;
     if (options_.forms && has_parts(e.op) && in_.size.height >= 300 &&
         forms_end + p_.width(brief, Face::body) <= in_.size.width - kPad) {

@@ -35,7 +35,7 @@ class Proof {
   public:
     Proof(const Input& input, const std::vector<ComparedRun>& runs)
         : runs_(runs), p_(input), s_(p_, kPad, input.size.width - kPad, 14), height_(input.size.height) {
-        p_.picture().content_height = 1e6F;
+        p_.grow();
         for (std::size_t i = 1; i < runs.size(); ++i) {
             weights_.push_back(trace::compare_weights(runs[0].trace.info, runs[i].trace.info));
             losses_.push_back(trace::compare_losses(runs[0].trace.info, runs[i].trace.info));

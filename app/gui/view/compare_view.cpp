@@ -30,16 +30,14 @@ class Comparison {
             unlike_.push_back(unlike(runs.front(), figures_.front(), run, figures_.back()));
             if (&run == front) cursor_ns_ = input.cursor.t_ns - figures_.back().span.begin_ns;
         }
-        p_.picture().content_height = 1e6F;  // known at the end
+        p_.grow();
     }
 
     Picture draw() {
         float y = compare_title(p_, in_, runs_, unlike_, options_.both_clocks);
         y = lanes_card(y);
         y = compare_table(p_, in_.size.width, runs_, figures_, unlike_, y + 16);
-        Picture picture = p_.take();
-        picture.height = picture.content_height = std::max(in_.size.height, y + 12);
-        return picture;
+        return p_.take(y + 12);
     }
 
   private:

@@ -24,6 +24,13 @@ struct Size {
     float width = 0, height = 0;
 };
 
+/// A run that is laid below the one in front, to compare them.
+struct RunBeside {
+    std::string name;
+    const trace::Trace& trace;
+    const time::Clock& clock;
+};
+
 /// What every view-model is a pure function of (`memo` only saves time). References must live while the call
 /// lasts, no longer.
 struct Input {

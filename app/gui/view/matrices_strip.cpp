@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "app/gui/view/format.h"
+#include "app/gui/view/forms.h"
 #include "app/gui/view/matrices_picture.h"
-#include "app/gui/view/sheet.h"
 #include "app/gui/view/timeline_bars.h"
 #include "core/trace/recorded.h"
 
@@ -18,13 +18,6 @@ constexpr float kBar = 24;
 
 }  // namespace
 
-std::vector<Chip> tensors_form_chips(const Painter& p, Form form) {
-    const auto chip = [&](Form which, const char* id) {
-        return Chip{p.say(id), {"form", static_cast<int64_t>(which)}, form == which};
-    };
-    return {chip(Form::matrices, "view.tensors.matrices"), chip(Form::rows, "view.tensors.rows")};
-}
-
 std::string missing_numbers(const Painter& p, const trace::Trace& trace, const MatrixScene& scene) {
     if (trace.info.level < trace::Level::values)
         return p.say("view.matrices.no_numbers", {arg("level", std::string(trace::name(trace.info.level)))});
@@ -35,7 +28,7 @@ std::string missing_numbers(const Painter& p, const trace::Trace& trace, const M
 float MatricesPicture::header() {
     p_.layer = kWords;
     const float right = in_.size.width - kPad;
-    float y = draw_chips(p_, tensors_form_chips(p_, Form::matrices), {kPad, 10}, right) + 8;
+    float y = draw_chips(p_, form_chips(p_, Form::matrices), {kPad, 10}, right) + 8;
     if (scene_.empty()) return y;
     float free_to = right;  // what the scale leaves beside the switch
     // The scale, beside the switch.
@@ -44,7 +37,7 @@ float MatricesPicture::header() {
     constexpr float kRamp = 96;
     const float wide = p_.width(low, Face::mono_small) + 6 + kRamp + 6 + p_.width(high, Face::mono_small) +
                        18 + 16 + p_.width(none, Face::caption);
-    const float chips = chips_width(p_, tensors_form_chips(p_, Form::matrices));
+    const float chips = chips_width(p_, form_chips(p_, Form::matrices));
     if (scene_.has_numbers && kPad + chips + 24 + wide <= right) {
         float x = right - wide;
         free_to = x - 20;

@@ -3,12 +3,8 @@
 #include <string>
 
 #include "app/gui/view/input.h"
-#include "app/gui/view/sheet.h"
 
 namespace meshscope::view {
-
-/// The switch between the forms of the view: ids "form" a = Form.
-std::vector<Chip> tensors_form_chips(const Painter& painter, Form form);
 
 struct MatricesOptions {
     /// Where a lesson's open question asks who sends to whom: why that is left out. "": it is drawn.

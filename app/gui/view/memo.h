@@ -25,6 +25,7 @@ class RecordName {
     /// `clock`: null for what no clock has a part in. Cost: a few numbers a rank.
     RecordName(const trace::Trace& trace, const time::Clock* clock);
     bool names(const trace::Trace& trace, const time::Clock* clock) const;
+    friend bool operator==(const RecordName&, const RecordName&) = default;
 
   private:
     std::vector<int64_t> parts_;

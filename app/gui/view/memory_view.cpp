@@ -72,7 +72,7 @@ class Memory {
             big = std::max(left * 0.46F, std::min(left - peek, 420.F));
             if (big < kLeastBig) big = std::max(40.F, left);
         }
-        p_.picture().content_height = 1e6F;  // known at the end
+        p_.grow();
         const Rect chart{gutter_, y + flag, in_.size.width - kPad - gutter_, std::max(40.F, big)};
         main_chart(chart);
         const float end = small_charts(others, chart.y + chart.h + words + (low_ ? 2.F : 8.F));
@@ -81,9 +81,7 @@ class Memory {
         if (!marks.empty() && end + line <= in_.size.height)
             p_.text(marks, {gutter_, in_.size.height - line - 4}, Face::caption, Token::mute);
         tell();
-        Picture picture = p_.take();
-        picture.height = picture.content_height = std::max(in_.size.height, end);
-        return picture;
+        return p_.take(end);
     }
 
   private:

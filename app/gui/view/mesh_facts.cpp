@@ -46,9 +46,7 @@ class Facts {
             layouts();
             if (!asked_ || *asked_ != static_cast<double>(q_.mesh->cost().new_group)) costs();
         }
-        Picture picture = p_.take();
-        picture.height = picture.content_height = std::max(in_.size.height, y_ + 8);
-        return picture;
+        return p_.take(y_ + 8);
     }
 
   private:

@@ -186,9 +186,7 @@ class Table {
             columns();
             y = rows(y);
         }
-        Picture picture = p_.take();
-        picture.height = picture.content_height = std::max(in_.size.height, y + 16);
-        return picture;
+        return p_.take(y + 16);
     }
 
   private:

@@ -190,6 +190,11 @@ float Painter::paragraph(const std::string& words, Point at, Face face, Token co
     return at.y;
 }
 
+float Painter::nothing(const std::string& words, Point at) {
+    tell(words);
+    return paragraph(words, at, Face::body, Token::mute, input_.size.width - 2 * at.x, {"empty"});
+}
+
 std::string Painter::say(const std::string& id, std::vector<MessageArg> args) const {
     return input_.texts.text(Message{id, std::move(args)});
 }
@@ -259,6 +264,11 @@ Picture Painter::take() {
     for (Shape& s : picture_.shapes) sorted[first[s.layer]++] = std::move(s);
     picture_.shapes = std::move(sorted);
     return std::move(picture_);
+}
+
+Picture Painter::take(float bottom) {
+    picture_.height = picture_.content_height = std::max(input_.size.height, bottom);
+    return take();
 }
 
 }  // namespace meshscope::view

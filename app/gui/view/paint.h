@@ -47,6 +47,10 @@ class Painter {
     /// Draws wrapped text from `at` down; gives the y below it.
     float paragraph(const std::string& text, Point at, Face face, Token colour, float width, Id id = {});
 
+    /// Draws and tells why there is nothing to see, from `at` down to the margin at.x at the right: id
+    /// "empty". Gives the y below.
+    float nothing(const std::string& words, Point at);
+
     /// Keeps try_text away from a place.
     void reserve(Rect box) { taken_.push_back(box); }
     bool is_free(Rect box) const;
@@ -67,8 +71,12 @@ class Painter {
     void cross(Point centre, float reach, Token colour, float width = 1.6F, const Id& id = {});
 
     Picture& picture() { return picture_; }
+    /// Before the first shape: how high the picture gets is known at the end, take(bottom).
+    void grow() { picture_.content_height = 1e6F; }
     /// Sorts by layer and gives the picture away.
     Picture take();
+    /// The same, as high as the size or down to `bottom`, whichever is more: the panel scrolls.
+    Picture take(float bottom);
 
   private:
     Shape& add(Shape shape);
@@ -76,6 +84,10 @@ class Painter {
     Picture picture_;
     std::vector<Rect> taken_;
 };
+
+/// The part of a cell, filled from its bottom to `filled`, in which a figure `line` high stands whole: all of
+/// it, or where the fill's edge would run through the figure the filled part, else the empty one.
+Rect off_edge(const Rect& cell, float filled, float line);
 
 /// Hue and line pattern of a mesh dim: replicate, shard, tp, pp and cp have their own, a dim flattened from
 /// them ("shard_cp") that of its data dim; others cycle by position.

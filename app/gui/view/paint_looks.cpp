@@ -140,6 +140,13 @@ Point bezier_at(Point a, Point b, Point c, Point d, float t) {
     return {wa * a.x + wb * b.x + wc * c.x + wd * d.x, wa * a.y + wb * b.y + wc * c.y + wd * d.y};
 }
 
+Rect off_edge(const Rect& cell, float filled, float line) {
+    const float empty = cell.h - filled;
+    if (filled <= 0 || empty <= 0 || std::fabs(empty - cell.h / 2) >= line / 2) return cell;
+    if (filled >= line) return {cell.x, cell.y + empty, cell.w, filled};
+    return empty >= line ? Rect{cell.x, cell.y, cell.w, empty} : cell;
+}
+
 float ease_in_out_cubic(float t) {
     t = std::clamp(t, 0.F, 1.F);
     return t < 0.5F ? 4 * t * t * t : 1 - std::pow(-2 * t + 2, 3.F) / 2;

@@ -4,8 +4,7 @@
 #include <cmath>
 
 #include "app/gui/view/format.h"
-#include "app/gui/view/matrices_view.h"
-#include "app/gui/view/sheet.h"
+#include "app/gui/view/forms.h"
 
 namespace meshscope::view {
 namespace {
@@ -22,7 +21,7 @@ constexpr float kLeastGrid = 150;
 float ParametersPicture::header() {
     p_.layer = kWords;
     const float right = in_.size.width - kPad, top = in_.size.height < 360 ? 6.F : 10.F;
-    float y = draw_chips(p_, tensors_form_chips(p_, Form::rows), {kPad, top}, right) + 8;
+    float y = draw_chips(p_, form_chips(p_, Form::rows), {kPad, top}, right) + 8;
     const std::string unit = scene_.shown().name;
     const std::vector<MessageArg> args{arg("unit", unit), arg("step", scene_.step)};
     const std::string title =
@@ -163,9 +162,7 @@ Picture ParametersPicture::draw() {
     lives({kPad, at, in_.size.width - 2 * kPad, below});
     at += lives_high;
     tell();
-    Picture picture = p_.take();
-    picture.height = picture.content_height = std::max(in_.size.height, at + 4);
-    return picture;
+    return p_.take(at + 4);
 }
 
 void ParametersPicture::tell() {
@@ -197,10 +194,8 @@ Picture parameters_view(const Input& input) {
     const auto scene = parameters_scene(input);
     if (scene.unit < 0) {
         Painter p(input);
-        p.tell(p.say("view.parameters.none"));
-        const float y = draw_chips(p, tensors_form_chips(p, Form::rows), {24, 10}, input.size.width - 24) + 8;
-        p.paragraph(p.say("view.parameters.none"), {24, y}, Face::body, Token::mute, input.size.width - 48,
-                    {"empty"});
+        const float y = draw_chips(p, form_chips(p, Form::rows), {24, 10}, input.size.width - 24) + 8;
+        p.nothing(p.say("view.parameters.none"), {24, y});
         return p.take();
     }
     return ParametersPicture(input).draw();

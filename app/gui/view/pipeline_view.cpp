@@ -7,6 +7,7 @@
 
 #include "app/gui/view/common.h"
 #include "app/gui/view/format.h"
+#include "app/gui/view/forms.h"
 #include "app/gui/view/paint.h"
 #include "app/gui/view/pipeline_blocks.h"
 #include "app/gui/view/pipeline_marks.h"
@@ -43,25 +44,19 @@ class PipelinePicture {
         : in_(input), options_(options), p_(input) {
         const int32_t step = step_at(input.trace, input.clock, input.cursor.t_ns, input.memo);
         add(options.name, input.trace, input.clock, focus_rank(input), step, true);
-        for (const PipelineBeside& run : options.beside) add(run.name, run.trace, run.clock, 0, step, false);
+        for (const RunBeside& run : options.beside) add(run.name, run.trace, run.clock, 0, step, false);
     }
 
     Picture draw() {
-        p_.picture().content_height = 1e6F;  // known at the end
+        p_.grow();
         float y = legend(header());
-        if (shown_.empty()) {
-            const std::string words = p_.say("view.pipeline.empty");
-            y = p_.paragraph(words, {kPad, y}, Face::body, Token::mute, in_.size.width - 2 * kPad, {"empty"});
-            p_.tell(words);
-        }
+        if (shown_.empty()) y = p_.nothing(p_.say("view.pipeline.empty"), {kPad, y});
         widest_ = 0;
         for (const Shown& run : shown_) widest_ = std::max(widest_, length(*run.grid));
         lane_ = lane_height(y);
         for (const Shown& run : shown_) gutter_ = std::max(gutter_, gutter(run));
         for (const Shown& run : shown_) y = panel(run, y) + 12;
-        Picture picture = p_.take();
-        picture.height = picture.content_height = std::max(in_.size.height, y);
-        return picture;
+        return p_.take(y);
     }
 
   private:
@@ -372,13 +367,6 @@ class PipelinePicture {
 };
 
 }  // namespace
-
-std::vector<Chip> form_chips(const Painter& p, Form form) {
-    const auto chip = [&](Form which, const char* id) {
-        return Chip{p.say(id), {"form", static_cast<int64_t>(which)}, form == which};
-    };
-    return {chip(Form::lanes, "view.timeline.lanes"), chip(Form::grid, "view.timeline.grid")};
-}
 
 Picture pipeline_view(const Input& input, const PipelineOptions& options) {
     return PipelinePicture(input, options).draw();

@@ -4,27 +4,16 @@
 #include <vector>
 
 #include "app/gui/view/input.h"
-#include "app/gui/view/sheet.h"
 
 namespace meshscope::view {
-
-/// A run beside the first in the grid.
-struct PipelineBeside {
-    std::string name;
-    const trace::Trace& trace;
-    const time::Clock& clock;
-};
 
 struct PipelineOptions {
     bool slots = true;        ///< the axis counts slots (PipelineGrid), else the clock's time
     bool sums = true;         ///< false: what sums up the step is left out, as a question asks for it
     bool both_clocks = true;  ///< the other clock exists: it can be chosen
     std::string name;         ///< of the run in front
-    std::vector<PipelineBeside> beside;  ///< other runs, laid below on the same axis
+    std::vector<RunBeside> beside;  ///< other runs, laid below on the same axis
 };
-
-/// The switch between the timeline's forms: ids "form" a = Form.
-std::vector<Chip> form_chips(const Painter& painter, Form form);
 
 /// The micro-batches of the step at the cursor on the ranks of a pipeline: a lane a rank, a block a forward
 /// (F), backward (B) or weight gradient (W), its micro-batch by number and colour; idle time hatched with

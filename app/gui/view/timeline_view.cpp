@@ -8,8 +8,8 @@
 
 #include "app/gui/view/common.h"
 #include "app/gui/view/format.h"
+#include "app/gui/view/forms.h"
 #include "app/gui/view/parameters.h"
-#include "app/gui/view/pipeline_view.h"
 #include "app/gui/view/timeline_bars.h"
 #include "app/gui/view/timeline_end.h"
 #include "app/gui/view/timeline_layout.h"

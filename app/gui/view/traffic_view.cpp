@@ -87,8 +87,7 @@ Picture TrafficPicture::draw() {
         const std::string words =
             none ? p_.say(why_no_hops(in_.trace))
                  : p_.say("view.traffic.untold", {arg("bytes", format_exact_bytes(traffic_.untold_bytes))});
-        y = p_.paragraph(words, {kPad, y}, Face::body, Token::mute, in_.size.width - 2 * kPad, {"empty"}) + 6;
-        p_.tell(words);
+        y = p_.nothing(words, {kPad, y}) + 6;
         if (none) return p_.take();
     }
     const float foot = low_ ? 6.F : 14.F, whole = in_.size.width - 2 * kPad;
@@ -147,8 +146,7 @@ void TrafficPicture::tell() {
 Picture traffic_view(const Input& input, const TrafficOptions& options) {
     if (input.trace.ranks.empty()) {
         Painter p(input);
-        p.paragraph(p.say(why_no_hops(input.trace)), {20, 16}, Face::body, Token::mute, input.size.width - 40,
-                    {"empty"});
+        p.nothing(p.say(why_no_hops(input.trace)), {20, 16});
         return p.take();
     }
     return TrafficPicture(input, options).draw();
