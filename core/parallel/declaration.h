@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/nn/model.h"
+#include "core/parallel/context/options.h"
 #include "core/parallel/ddp/options.h"
 #include "core/parallel/diloco/options.h"
 #include "core/parallel/fsdp1/options.h"
@@ -16,13 +17,15 @@
 #include "core/parallel/mixed_precision.h"
 #include "core/parallel/strategy.h"
 #include "core/parallel/strategy_key.h"
+#include "core/parallel/tensor/options.h"
 
 namespace meshscope::parallel {
 
 /// [parallel] data: the strategies of strategies(), in their order.
 enum class DataStrategy : uint8_t { none, ddp, fsdp2, fsdp1, zero1, zero2, zero3, dp, local_sgd, diloco };
 
-/// What the keys of [parallel] give the data strategies; each takes its own.
+/// What the keys of [parallel] give the data strategies and the mesh dims that share a model out; each takes
+/// its own.
 struct StrategyOptions {
     std::optional<double> bucket_cap_mb;
     DdpOptions ddp;                               ///< without bucket_cap_mb
@@ -35,6 +38,8 @@ struct StrategyOptions {
     bool wrap_by_size = false;                    ///< units are modules of wrap_min_elements or more
     int64_t wrap_min_elements = 0;
     bool in_pipeline = false;  ///< the model is a stage of a pipeline
+    TensorParallelOptions tensor;    ///< over the mesh dim tp; without sum_each_norm
+    ContextParallelOptions context;  ///< over the mesh dim cp
 
     /// 0: units are not chosen by size.
     int64_t unit_min_elements() const { return wrap_by_size ? wrap_min_elements : 0; }

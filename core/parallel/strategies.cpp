@@ -99,4 +99,18 @@ mesh::Shape StrategyUse::data_sizes() const {
     return sizes;
 }
 
+std::optional<std::size_t> StrategyUse::dim(mesh::Role role) const {
+    for (std::size_t d = 0; d < std::min(names.size(), shape.size()); ++d)
+        if (mesh::role_of(names[d]) == role) return d;
+    return std::nullopt;
+}
+
+std::vector<std::pair<std::string_view, int64_t>> StrategyUse::head_counts() const {
+    std::vector<std::pair<std::string_view, int64_t>> counts;
+    if (sure("heads", "model")) counts.emplace_back("heads", spec.heads);
+    const bool others = spec.kv_heads > 0 && spec.kv_heads != spec.heads;
+    if (others && sure("kv_heads", "model")) counts.emplace_back("kv_heads", spec.kv_heads);
+    return counts;
+}
+
 }  // namespace meshscope::parallel

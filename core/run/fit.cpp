@@ -208,7 +208,7 @@ int64_t least_bytes(const scenario::Scenario& s, int32_t ranks_here) {
     if (s.model.vocab > 0 && !one_process)  // the last stage's logits
         bytes += sizes.rows / sizes.pieces / sizes.cp * static_cast<double>(s.model.seq) *
                  static_cast<double>(s.model.vocab) * kFloatBytes * here / sizes.pp /
-                 (s.parallel.loss_parallel ? sizes.tp : 1);
+                 (s.parallel.tensor.loss_parallel ? sizes.tp : 1);
     if (s.data_sampler) bytes += sizes.samples * 8;  // the order of an epoch
     return whole(bytes);
 }

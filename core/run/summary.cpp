@@ -131,7 +131,7 @@ std::optional<double> activation_formula(const scenario::Scenario& scenario) {
         .gated = llama,
         .element_bytes = static_cast<double>(bytes_per_element(scenario.parallel.precision.param)),
         .tensor_ranks = tp ? static_cast<double>(scenario.mesh_shape[*tp]) : 1.0,
-        .sequence_parallel = scenario.parallel.sequence_parallel};
+        .sequence_parallel = scenario.parallel.tensor.sequence_parallel};
     const auto kept = scenario.recompute == nn::Recompute::none        ? memory::BlockKept::all
                       : scenario.recompute == nn::Recompute::selective ? memory::BlockKept::products
                                                                        : memory::BlockKept::input;

@@ -40,12 +40,11 @@ Training::Training(const RunPlan& plan, const parallel::RankContext& context)
       rows_(plan.scenario.global_batch / place_.size),
       model_(nn::make_model(plan.scenario.model)) {
     const Scenario& scenario = plan.scenario;
-    if (const comm::ProcessGroup* const tp = context.along(mesh::Role::tp))
-        tensor_parallel_ = std::make_unique<parallel::TensorParallel>(
-            context, parallel::TensorParallelOptions{.linear_plan = scenario.parallel.tp_plan_linear,
-                                                     .sequence_parallel = scenario.parallel.sequence_parallel,
-                                                     .loss_parallel = scenario.parallel.loss_parallel,
-                                                     .sum_each_norm = norms_lie_apart(tp->size())});
+    if (const comm::ProcessGroup* const tp = context.along(mesh::Role::tp)) {
+        parallel::TensorParallelOptions options = scenario.parallel.tensor;
+        options.sum_each_norm = norms_lie_apart(tp->size());
+        tensor_parallel_ = std::make_unique<parallel::TensorParallel>(context, options);
+    }
     if (const comm::ProcessGroup* const cp = context.along(mesh::Role::cp); cp && cp->size() > 1)
         context_parallel_ = std::make_unique<parallel::ContextParallel>(context, scenario.model.seq,
                                                                         scenario.parallel.context);
@@ -62,7 +61,7 @@ Training::Training(const RunPlan& plan, const parallel::RankContext& context)
 bool Training::norms_lie_apart(int64_t tp_ranks) const {
     const nn::ModelSpec& model = plan_.scenario.model;
     const auto uneven = [&](int64_t size) { return size % tp_ranks != 0; };
-    return strategy_.flat && plan_.scenario.parallel.sequence_parallel &&
+    return strategy_.flat && plan_.scenario.parallel.tensor.sequence_parallel &&
            (uneven(model.vocab) || uneven(model.hidden) || (model.kind == "gpt" && uneven(model.seq)));
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/parallel/declaration.h"
+#include "core/parallel/model_declaration.h"
 
 namespace meshscope::scenario {
 namespace {
@@ -81,12 +82,10 @@ constexpr Key kKeys[] = {
     {"parallel", "tp_plan", "string", "\"block\""},
     {"parallel", "sequence_parallel", "boolean", "false"},
     {"parallel", "loss_parallel", "boolean", "false"},
-    {"parallel", "cp", "string", "\"allgather\""},
-    {"parallel", "cp_load_balance", "boolean", "true where it is possible"},
     {"parallel", "schedule", "string", "(none)"},
     {"parallel", "microbatches", "integer", "required with schedule"},
     {"parallel", "stages_per_rank", "integer", "1 for GPipe and 1F1B, else 2"},
-    // The data strategies declare the rest of [parallel].
+    // The rest of [parallel] is declared in core/parallel.
 
     {"eval", "every", "integer", "required"},
     {"eval", "samples", "integer", "required"},
@@ -227,44 +226,48 @@ std::string declared_type(std::string_view name) {
     return parallel::type_of(declared);
 }
 
-/// Texts of the declared keys that no declaration holds: for each in order its type, and for one that opens a
-/// table the table's name and the types of its keys.
-std::deque<std::string> declared_names() {
-    std::deque<std::string> texts;
-    for (const StrategyKey& key : parallel::strategy_keys()) {
-        texts.push_back(declared_type(key.name));
-        const auto* table = std::get_if<StrategyKey::Table>(&key.value);
-        if (table == nullptr) continue;
-        texts.push_back("parallel." + std::string(key.name));
-        for (const StrategyKey& inner : table->keys()) texts.push_back(inner.type());
+/// The keys that core/parallel declares.
+struct DeclaredKeys {
+    std::deque<std::string> texts;  ///< types, and names of tables, that no declaration holds as such
+    std::vector<Key> keys;
+
+    std::string_view text(std::string made) { return texts.emplace_back(std::move(made)); }
+    void add(std::string_view table, const StrategyKey& key, std::string type) {
+        keys.push_back({table, key.name, text(std::move(type)), key.fallback});
     }
-    return texts;
+};
+
+DeclaredKeys declared_keys() {
+    DeclaredKeys declared;
+    for (const parallel::ModelDeclaration* const each : parallel::model_declarations())
+        for (const StrategyKey& key : each->keys) declared.add("parallel", key, key.type());
+    for (const StrategyKey& key : parallel::strategy_keys())
+        declared.add("parallel", key, declared_type(key.name));
+    for (const StrategyKey& key : parallel::strategy_keys())
+        if (const auto* table = std::get_if<StrategyKey::Table>(&key.value)) {
+            const std::string_view name = declared.text("parallel." + std::string(key.name));
+            for (const StrategyKey& inner : table->keys()) declared.add(name, inner, inner.type());
+        }
+    return declared;
 }
 
-/// The keys that strategies declare, then those of their tables. `texts`: declared_names().
-void append_declared(const std::deque<std::string>& texts, std::vector<Key>& all) {
-    std::vector<Key> of_tables;
-    auto text = texts.begin();
-    for (const StrategyKey& key : parallel::strategy_keys()) {
-        all.push_back({"parallel", key.name, *text++, key.fallback});
-        const auto* table = std::get_if<StrategyKey::Table>(&key.value);
-        if (table == nullptr) continue;
-        const std::string_view name = *text++;
-        for (const StrategyKey& inner : table->keys())
-            of_tables.push_back({name, inner.name, *text++, inner.fallback});
-    }
-    all.insert(all.end(), of_tables.begin(), of_tables.end());
+/// Whether a table is that one or stands in it.
+bool is_within(std::string_view table, std::string_view outer) {
+    return table == outer || (table.starts_with(outer) && table.substr(outer.size()).starts_with('.'));
 }
 
 }  // namespace
 
 std::span<const Key> keys() {
-    static const std::deque<std::string> kNames = declared_names();
+    static const DeclaredKeys kDeclared = declared_keys();
     static const std::vector<Key> kAll = [] {
         std::vector<Key> all;
-        for (const Key& key : kKeys) {
-            if (key.table == "eval" && all.back().table == "parallel") append_declared(kNames, all);
-            all.push_back(key);
+        for (std::size_t i = 0; i < std::size(kKeys); ++i) {
+            all.push_back(kKeys[i]);
+            const std::string_view table = kKeys[i].table;
+            if (i + 1 < std::size(kKeys) && kKeys[i + 1].table == table) continue;
+            for (const Key& key : kDeclared.keys)  // behind the table's own
+                if (is_within(key.table, table)) all.push_back(key);
         }
         return all;
     }();

@@ -33,7 +33,7 @@ bool replace_bad_heads(const Section& model, nn::ModelSpec& spec) {
             {odd ? "scenario.odd_head_dim" : "scenario.heads", {{"heads", spec.heads}, {"dim", spec.dim}}},
             joined_offers(offers_around("model.heads", spec.heads, 1, spec.dim,
                                         [&](int64_t n) { return spec.dim % (n * pairs) == 0; }),
-                          offers_around("model.dim", spec.dim, spec.heads * pairs, kMostSize)));
+                          offers_around("model.dim", spec.dim, spec.heads * pairs, nn::kMostSize)));
         model.doubt("heads");
     }
     if (spec.kind == "llama" && spec.heads % spec.kv_heads != 0) {
@@ -67,7 +67,7 @@ int64_t n_parameters(const nn::ModelSpec& m) {
 bool read_sizes(const Section& model, nn::ModelSpec& spec) {
     const bool transformer = is_transformer(spec.kind);
     bool fine = true;
-    const auto size = [&](std::string_view key, int64_t& into, bool needed, int64_t most = kMostSize) {
+    const auto size = [&](std::string_view key, int64_t& into, bool needed, int64_t most = nn::kMostSize) {
         const bool missing = needed && !model.require(key);
         const auto value = model.integer(key, {1, most});
         if (value) into = *value;

@@ -20,56 +20,9 @@ void check_divides(const Section& model, std::string_view key, int64_t size, con
     const bool heads = key == "heads";  // they must divide dim, too; most numbers need not be tried
     model.report_offering(
         key, {"scenario.tp_does_not_divide", {{"key", model.full(key)}, {"size", size}, {"ranks", ranks}}},
-        joined_offers(offers_around(model.place(key), size, ranks, kMostSize,
+        joined_offers(offers_around(model.place(key), size, ranks, nn::kMostSize,
                                     [&](int64_t n) { return !heads || s.model.dim % n == 0; }),
                       mesh::offers_of_dim(s.mesh_shape, tp, [&](int64_t n) { return size % n == 0; })));
-}
-
-using parallel::ContextMethod;
-
-/// A size that must divide by a number of parts, which comes of the mesh.
-struct Division {
-    int64_t size = 0, parts = 0;
-
-    bool fine() const { return size % parts == 0; }
-    /// The nearest sizes that would do, and the nearest sizes of the cp dim.
-    std::vector<Offer> offers(const std::string& place, const Scenario& s) const {
-        return joined_offers(offers_around(place, size, parts, kMostSize),
-                             mesh::offers_of_dim(s.mesh_shape, *mesh::roles_of(s.mesh_names).cp,
-                                                 [](int64_t) { return true; }));
-    }
-};
-
-/// Ring attention and Ulysses cut the sequence; ring attention's load balance cuts it twice as often.
-void check_sequence(const Section& model, const Scenario& s, int64_t ranks) {
-    const bool balanced = s.parallel.context.load_balance;
-    const int64_t seq = s.model.seq;
-    const Division cut{seq, balanced ? 2 * ranks : ranks};
-    const std::vector<MessageArg> args{
-        {"key", model.full("seq")}, {"size", seq}, {"parts", cut.parts}, {"ranks", ranks}};
-    if (!cut.fine()) {
-        std::vector<Offer> offers = cut.offers(model.place("seq"), s);
-        if (balanced && seq % ranks == 0) offers.push_back({{{{"parallel.cp_load_balance", false}}}});
-        model.report_offering("seq", {balanced ? "scenario.cp_seq_balanced" : "scenario.cp_seq", args},
-                              std::move(offers));
-    }
-}
-
-/// Ulysses gives every rank whole heads, of those that tensor parallelism leaves it.
-void check_heads(const Section& model, const Scenario& s, int64_t ranks, int64_t tp_ranks) {
-    const int64_t kv_heads = s.model.kv_heads > 0 ? s.model.kv_heads : s.model.heads;
-    const auto check = [&](std::string_view key, int64_t heads) {
-        const Division shared{heads, ranks * tp_ranks};
-        // What tensor parallelism alone cannot share out was told where that was read.
-        if (shared.fine() || heads % tp_ranks != 0) return;
-        std::vector<Offer> offers = shared.offers(model.place(key), s);
-        offers.push_back({{{{"parallel.cp", std::string("allgather")}}}});  // which leaves heads whole
-        model.report_offering(
-            key, {"scenario.cp_heads", {{"key", model.full(key)}, {"size", heads}, {"parts", shared.parts}}},
-            std::move(offers));
-    };
-    if (model.sure("heads")) check("heads", s.model.heads);
-    if (kv_heads != s.model.heads && model.sure("kv_heads")) check("kv_heads", kv_heads);
 }
 
 using parallel::pipeline::ScheduleKind;
@@ -136,9 +89,9 @@ void check_stages(const Section& parallel, const Section& model, const ScheduleS
 
 void read_tensor_parallel(const Section& parallel, const Section& model, Scenario& s) {
     Scenario::Parallel& p = s.parallel;
-    if (const auto plan = parallel.word("tp_plan", tp_plans())) p.tp_plan_linear = *plan == "linear";
-    p.sequence_parallel = parallel.boolean("sequence_parallel").value_or(false);
-    p.loss_parallel = parallel.boolean("loss_parallel").value_or(false);
+    if (const auto plan = parallel.word("tp_plan", tp_plans())) p.tensor.linear_plan = *plan == "linear";
+    p.tensor.sequence_parallel = parallel.boolean("sequence_parallel").value_or(false);
+    p.tensor.loss_parallel = parallel.boolean("loss_parallel").value_or(false);
 
     const mesh::Roles roles = mesh::roles_of(s.mesh_names);
     if (!roles.tp || *roles.tp >= s.mesh_shape.size()) {
@@ -153,10 +106,12 @@ void read_tensor_parallel(const Section& parallel, const Section& model, Scenari
     if (s.model.kind.empty()) return;  // what it is to be was not understood
     const bool tokens = s.model.kind == "gpt" || s.model.kind == "llama";
     for (const char* key : {"sequence_parallel", "loss_parallel"})
-        if ((std::string_view(key) == "loss_parallel" ? p.loss_parallel : p.sequence_parallel) && !tokens)
+        if ((std::string_view(key) == "loss_parallel" ? p.tensor.loss_parallel
+                                                      : p.tensor.sequence_parallel) &&
+            !tokens)
             parallel.report_key(
                 key, {"scenario.key_needs_tokens", {{"key", parallel.full(key)}, {"kind", s.model.kind}}});
-    if (p.sequence_parallel && p.tp_plan_linear)
+    if (p.tensor.sequence_parallel && p.tensor.linear_plan)
         parallel.report_key("tp_plan", {"scenario.keys_exclude",
                                         {{"key", parallel.full("tp_plan") + " = \"linear\""},
                                          {"other", parallel.full("sequence_parallel")}}});
@@ -165,42 +120,6 @@ void read_tensor_parallel(const Section& parallel, const Section& model, Scenari
     const int64_t kv_heads = s.model.kv_heads > 0 ? s.model.kv_heads : s.model.heads;
     if (model.sure("heads")) check_divides(model, "heads", s.model.heads, s);
     if (kv_heads != s.model.heads && model.sure("kv_heads")) check_divides(model, "kv_heads", kv_heads, s);
-}
-
-void read_context_parallel(const Section& parallel, const Section& mesh, const Section& model, Scenario& s) {
-    parallel::ContextParallelOptions& cp = s.parallel.context;
-    if (const auto word = parallel.word("cp", context_methods()))
-        cp.method = static_cast<ContextMethod>(std::ranges::find(context_methods(), *word) -
-                                               context_methods().begin());
-    const auto balance = parallel.boolean("cp_load_balance");
-
-    const mesh::Roles roles = mesh::roles_of(s.mesh_names);
-    if (!roles.cp || *roles.cp >= s.mesh_shape.size()) {
-        for (const char* key : {"cp", "cp_load_balance"})
-            if (parallel.has(key))
-                parallel.report_key(
-                    key,
-                    {"scenario.key_needs_dim", {{"key", parallel.full(key)}, {"dim", std::string("cp")}}}, {},
-                    {mesh::offer_of_new_dim(s.mesh_shape, s.mesh_names, "cp")});
-        return;
-    }
-    if (s.model.kind == "toy" || s.model.kind == "mlp") {
-        mesh.report_element("names", *roles.cp, {"scenario.cp_needs_tokens", {{"kind", s.model.kind}}});
-        return;
-    }
-    if (!parallel.sure("cp")) return;
-    if (s.parallel.sequence_parallel && s.model.kind == "gpt")
-        parallel.report_key("sequence_parallel", {"scenario.cp_sequence_gpt", {}});
-    const bool ulysses = cp.method == ContextMethod::ulysses;
-    if (ulysses && parallel.has("cp_load_balance"))
-        parallel.report_key("cp_load_balance", {"scenario.cp_balance_ulysses", {}});
-    if (s.model.seq < 1 || s.model.heads < 1) return;  // reported where the model was read
-
-    const int64_t ranks = s.mesh_shape[*roles.cp];
-    const int64_t tp_ranks = roles.tp && *roles.tp < s.mesh_shape.size() ? s.mesh_shape[*roles.tp] : 1;
-    cp.load_balance = !ulysses && balance.value_or(s.model.seq % (2 * ranks) == 0);
-    if (ranks > 1) check_sequence(model, s, ranks);
-    if (ulysses) check_heads(model, s, ranks, tp_ranks);
 }
 
 void read_pipeline(const Section& parallel, const Section& mesh, const Section& model, const Section& train,

@@ -201,16 +201,17 @@ bool read_mesh_and_parallel(const Section& root, const Section& model, const Sec
     if (strategy) s.parallel.data = parallel::find_declaration(*strategy)->id;
     const Section mesh = root.section("mesh");
     const bool mesh_known = read_mesh(mesh, strategy_known, s) && (mesh.present() || !root.has("mesh"));
-    read_strategy_keys(parallel, mesh_known, s);
+    const Tables tables{parallel, mesh, model, train};
+    read_strategy_keys(tables, mesh_known, s);
     read_algorithm(parallel, s);
     read_batches(root, parallel, mesh_known, s);
     if (mesh_known && strategy_known) read_pipeline(parallel, mesh, model, train, s);
     // What a key is for, and into how many parts a batch is cut, depends on the strategy.
-    if (strategy_known) refuse_strategy(root, parallel, mesh_known, s);
+    if (strategy_known) refuse_strategy(root, tables, mesh_known, s);
     if (mesh_known && parallel::declaration(s.parallel.data).one_process)
         check_one_process(root, parallel, s);
     if (mesh_known) read_tensor_parallel(parallel, model, s);
-    if (mesh_known) read_context_parallel(parallel, mesh, model, s);
+    if (mesh_known) read_model_declarations(tables, s);
     if (mesh_known && strategy_known) check_batch(root, parallel, train, s);
     read_recompute(train, parallel, s);
     return mesh_known;

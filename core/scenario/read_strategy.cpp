@@ -29,40 +29,45 @@ KeyValue value_of(const toml::node* node) {
 }
 
 /// A key by its dotted name: the table that it stands in and the rest of the name.
-std::pair<Section, std::string> found_in(const Section& parallel, std::string_view key) {
+std::pair<Section, std::string> found_in(const Section& table, std::string_view key) {
     const std::size_t dot = key.find('.');
-    if (dot == std::string_view::npos) return {parallel, std::string(key)};
-    return {parallel.section(key.substr(0, dot)), std::string(key.substr(dot + 1))};
+    if (dot == std::string_view::npos) return {table, std::string(key)};
+    return {table.section(key.substr(0, dot)), std::string(key.substr(dot + 1))};
 }
 
-/// What the strategy's keys must go together with. It keeps `parallel` and `s`.
-StrategyUse use_of(const Section& parallel, bool mesh_known, const Scenario& s) {
-    StrategyUse use{s.mesh_shape, s.mesh_names, mesh_known, s.model, {}, {}, {}, {}};
+/// What declared keys must go together with. It keeps `tables` and `s`.
+StrategyUse use_of(const Tables& tables, bool mesh_known, const Scenario& s) {
+    StrategyUse use{.shape = s.mesh_shape,
+                    .names = s.mesh_names,
+                    .mesh_known = mesh_known,
+                    .spec = s.model,
+                    .strategy = &parallel::declaration(s.parallel.data)};
     const auto model = std::make_shared<std::unique_ptr<nn::Model>>();
     use.model = [model, &s] {
         if (!*model && model_is_known(s)) *model = nn::make_model(s.model);
         return model->get();
     };
-    use.value = [&parallel](std::string_view key) {
-        const auto [section, name] = found_in(parallel, key);
+    use.value_in = [&tables](std::string_view table, std::string_view key) {
+        const auto [section, name] = found_in(tables.of(table), key);
         return value_of(section.node(name));
     };
-    use.has = [&parallel](std::string_view key) {
-        const auto [section, name] = found_in(parallel, key);
+    use.has_in = [&tables](std::string_view table, std::string_view key) {
+        const auto [section, name] = found_in(tables.of(table), key);
         return section.has(name);
     };
-    use.sure = [&parallel](std::string_view key) {
-        const auto [section, name] = found_in(parallel, key);
+    use.sure_in = [&tables](std::string_view table, std::string_view key) {
+        const auto [section, name] = found_in(tables.of(table), key);
         return section.sure(name);
     };
     return use;
 }
 
-void report(const Section& parallel, const std::vector<parallel::Refusal>& refusals) {
+/// `sure_only`: not what is refused of keys that are in doubt themselves.
+void report(const Tables& tables, const std::vector<parallel::Refusal>& refusals, bool sure_only) {
     using Of = parallel::Refusal::Of;
     for (const parallel::Refusal& refusal : refusals) {
-        const auto [section, name] = found_in(parallel, refusal.key);
-        if (!section.sure(name)) continue;
+        const auto [section, name] = found_in(tables.of(refusal.table), refusal.key);
+        if (sure_only && !section.sure(name)) continue;
         if (refusal.of == Of::absence)
             section.require(name);
         else if (refusal.of == Of::key)
@@ -79,9 +84,9 @@ void report(const Section& parallel, const std::vector<parallel::Refusal>& refus
 /// Reads one key into `options`, by what its value may be.
 class KeyReader {
   public:
-    KeyReader(const Section& section, const StrategyKey& key, StrategyOptions& options,
+    KeyReader(const Tables& tables, const Section& section, const StrategyKey& key, StrategyOptions& options,
               const StrategyUse& use)
-        : section_(section), key_(key), options_(options), use_(use) {}
+        : tables_(tables), section_(section), key_(key), options_(options), use_(use) {}
 
     void operator()(const StrategyKey::Integer& integer) const {
         if (const auto value = section_.integer(key_.name, {integer.least, integer.most}))
@@ -114,7 +119,7 @@ class KeyReader {
     void operator()(const StrategyKey::Table& table) const {
         const Section inner = section_.section(key_.name);
         for (const StrategyKey& key : table.keys())
-            std::visit(KeyReader(inner, key, options_, use_), key.value);
+            std::visit(KeyReader(tables_, inner, key, options_, use_), key.value);
     }
     void operator()(const StrategyKey::Several& several) const {
         const toml::node* const node = section_.node(key_.name);
@@ -122,10 +127,11 @@ class KeyReader {
         std::vector<parallel::Refusal> found;
         if (!several.read(value_of(node), options_, use_, found))
             section_.wrong_type(key_.name, several.type, *node);
-        report(section_, found);
+        report(tables_, found, true);
     }
 
   private:
+    const Tables& tables_;
     const Section& section_;
     const StrategyKey& key_;
     StrategyOptions& options_;
@@ -166,28 +172,45 @@ void refuse_foreign_keys(const Section& section, const Declaration& strategy) {
 
 }  // namespace
 
-void read_strategy_keys(const Section& parallel, bool mesh_known, Scenario& s) {
+const Section& Tables::of(std::string_view name) const {
+    if (name == "mesh") return mesh;
+    if (name == "model") return model;
+    return name == "train" ? train : parallel;
+}
+
+void read_strategy_keys(const Tables& tables, bool mesh_known, Scenario& s) {
+    const Section& parallel = tables.parallel;
     const bool strategy_known = parallel.sure("data");
     const Declaration& strategy = parallel::declaration(s.parallel.data);
-    const StrategyUse use = use_of(parallel, mesh_known, s);
+    const StrategyUse use = use_of(tables, mesh_known, s);
     StrategyOptions unused;  // of keys that the strategy does not take
     for (const StrategyKey& first : parallel::strategy_keys()) {
         const StrategyKey* const own = strategy_known ? strategy.key(first.name) : nullptr;
         const StrategyKey& key = own != nullptr ? *own : foreign_key(parallel, first);
         StrategyOptions& options = own != nullptr || !strategy_known ? s.parallel : unused;
-        std::visit(KeyReader(parallel, key, options, use), key.value);
+        std::visit(KeyReader(tables, parallel, key, options, use), key.value);
     }
 }
 
-void refuse_strategy(const Section& root, const Section& parallel, bool mesh_known, const Scenario& s) {
+void read_model_declarations(const Tables& tables, Scenario& s) {
+    const StrategyUse use = use_of(tables, true, s);
+    for (const parallel::ModelDeclaration* const each : parallel::model_declarations()) {
+        for (const StrategyKey& key : each->keys)
+            std::visit(KeyReader(tables, tables.parallel, key, s.parallel, use), key.value);
+        report(tables, each->settle(s.parallel, use), false);
+    }
+}
+
+void refuse_strategy(const Section& root, const Tables& tables, bool mesh_known, const Scenario& s) {
+    const Section& parallel = tables.parallel;
     const Declaration& strategy = parallel::declaration(s.parallel.data);
     refuse_foreign_keys(parallel, strategy);
     for (const StrategyKey& key : strategy.keys)
         if (key.required()) parallel.require(key.name);
     if (strategy.refusals != nullptr)
-        report(parallel, strategy.refusals(s.parallel, use_of(parallel, mesh_known, s)));
+        report(tables, strategy.refusals(s.parallel, use_of(tables, mesh_known, s)), true);
     if (strategy.unsaved != nullptr && root.section("checkpoint").present())
-        report(parallel, strategy.unsaved(s.parallel));
+        report(tables, strategy.unsaved(s.parallel), true);
 }
 
 }  // namespace meshscope::scenario

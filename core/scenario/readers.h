@@ -38,9 +38,6 @@ inline constexpr int64_t kMostCallRanks = 4096;
 /// may be the lesson. False when the mesh could not be read.
 bool read_calls(const Section& root, Scenario& scenario);
 
-/// The most that a size of a model (dim, hidden, vocab, seq …) may be.
-inline constexpr int64_t kMostSize = 1 << 20;
-
 /// Reads [model] into `scenario`, whose folder is set. The sizes are taken over all together, or, where one
 /// of them is wrong (which is reported, with the nearest possible values), none of them.
 void read_model(const Section& root, const Section& model, Scenario& scenario);
@@ -74,14 +71,25 @@ MeshKeys read_mesh_keys(const Section& mesh);
 /// against anything.
 bool read_mesh(const Section& mesh, bool strategy_known, Scenario& scenario);
 
+/// The tables that declared keys, and what is held against them, stand in.
+struct Tables {
+    const Section &parallel, &mesh, &model, &train;
+    /// The one of that name.
+    const Section& of(std::string_view name) const;
+};
+
 /// Reads the keys of [parallel] that strategies declare (parallel::StrategyKey), each as the scenario's own
 /// strategy declares it. A value of the wrong type is reported whatever the strategy is. After the mesh and
 /// the model.
-void read_strategy_keys(const Section& parallel, bool mesh_known, Scenario& scenario);
+void read_strategy_keys(const Tables& tables, bool mesh_known, Scenario& scenario);
+
+/// Reads what parallel::model_declarations() declare: their keys, and what each refuses, told at the key that
+/// would have to change. After the mesh, which must be known, the model, [train] and the data strategy.
+void read_model_declarations(const Tables& tables, Scenario& scenario);
 
 /// Reports keys of [parallel] that stand beside a strategy they mean nothing to, keys that the strategy
 /// needs, what it refuses of itself and, beside [checkpoint], what no checkpoint keeps.
-void refuse_strategy(const Section& root, const Section& parallel, bool mesh_known, const Scenario& scenario);
+void refuse_strategy(const Section& root, const Tables& tables, bool mesh_known, const Scenario& scenario);
 
 /// Reads [parallel] schedule, microbatches and stages_per_rank, which belong together with a mesh dim named
 /// pp. Mesh, model, data strategy and [train] must have been read. What the schedule cannot run, and what
@@ -93,12 +101,6 @@ void read_pipeline(const Section& parallel, const Section& mesh, const Section& 
 /// cannot cut: told at the key that would have to change, with the nearest values that can. The model and the
 /// mesh are read before.
 void read_tensor_parallel(const Section& parallel, const Section& model, Scenario& scenario);
-
-/// Reads [parallel] cp and cp_load_balance, and refuses what the cp dim of the mesh cannot cut or be combined
-/// with: told at the key that would have to change, with the nearest values that can. The model, the mesh and
-/// the keys of tensor parallelism are read before.
-void read_context_parallel(const Section& parallel, const Section& mesh, const Section& model,
-                           Scenario& scenario);
 
 /// [train] recompute, after everything it must go together with was read: units of FSDP that hold whole
 /// layers, schedules whose backward is one piece.

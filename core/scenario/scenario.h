@@ -14,7 +14,6 @@
 #include "core/mesh/device_mesh.h"
 #include "core/nn/model.h"
 #include "core/nn/recompute.h"
-#include "core/parallel/context/options.h"
 #include "core/parallel/declaration.h"
 #include "core/parallel/pipeline/schedule.h"
 #include "core/scenario/variant.h"
@@ -118,11 +117,7 @@ struct Scenario {
         DataStrategy data = DataStrategy::none;
         Algorithm algorithm = Algorithm::ring;
         std::shared_ptr<const comm::OwnAlgorithm>
-            own;                         ///< Algorithm::own: the file, proved for the mesh's dims
-        bool tp_plan_linear = false;     ///< tp_plan = "linear"; "block" otherwise
-        bool sequence_parallel = false;
-        bool loss_parallel = false;
-        parallel::ContextParallelOptions context;  ///< over the mesh dim cp
+            own;  ///< Algorithm::own: the file, proved for the mesh's dims
         std::optional<parallel::pipeline::ScheduleShape> pipeline;  ///< over the mesh dim pp; checked
     } parallel;
 

@@ -16,7 +16,6 @@ constexpr std::array<std::string_view, 2> kNorms{"batch", "sync_batch"};
 constexpr std::array<std::string_view, 3> kOptimizers{"sgd", "adam", "adamw"};
 constexpr std::array<std::string_view, 2> kData{"regression", "tokens"};
 constexpr std::array<std::string_view, 2> kTpPlans{"block", "linear"};
-constexpr std::array<std::string_view, 3> kContextMethods{"allgather", "alltoall", "ulysses"};
 constexpr std::array<std::string_view, 4> kLevels{"off", "collectives", "hops", "values"};
 constexpr std::array<std::string_view, 2> kSamplers{"contiguous", "distributed"};
 constexpr std::array<std::string_view, 3> kRecompute{"none", "selective", "full"};
@@ -76,9 +75,6 @@ bool names_algorithm_file(std::string_view algorithm) {
 }
 std::span<const std::string_view> tp_plans() {
     return kTpPlans;
-}
-std::span<const std::string_view> context_methods() {
-    return kContextMethods;
 }
 std::span<const std::string_view> levels() {
     return kLevels;

@@ -234,6 +234,8 @@ TEST_CASE("the types of a scenario's values have Chinese words, all that the sou
     }
     for (const parallel::Declaration* const strategy : parallel::strategies())
         for (const parallel::StrategyKey& key : strategy->keys) types.insert(key.type());
+    for (const parallel::ModelDeclaration* const each : parallel::model_declarations())
+        for (const parallel::StrategyKey& key : each->keys) types.insert(key.type());
     CHECK(types.size() >= 15);
     for (const std::string& type : types) {
         INFO(type);

@@ -43,8 +43,8 @@ std::string told(const scenario::Scenario& s) {
     list(s.mesh_names);
     const auto& p = s.parallel;
     out << s.world_size.value_or(-1) << '|' << static_cast<int>(p.data) << ' ' << p.bucket_cap_mb.value_or(-1)
-        << ' ' << static_cast<int>(p.algorithm) << ' ' << p.tp_plan_linear << p.sequence_parallel
-        << p.loss_parallel << p.zero_redundancy << ' ' << p.fsdp2.cpu_offload
+        << ' ' << static_cast<int>(p.algorithm) << ' ' << p.tensor.linear_plan << p.tensor.sequence_parallel
+        << p.tensor.loss_parallel << p.zero_redundancy << ' ' << p.fsdp2.cpu_offload
         << p.fsdp2.backward_prefetch_units << '|' << static_cast<int>(p.precision.param)
         << static_cast<int>(p.precision.reduce) << '|' << p.pipeline.has_value() << '|';
     for (const auto& unit : p.units) list(unit);

@@ -24,9 +24,15 @@ constexpr std::array<std::string_view, 4> kPhases{"setup", "forward", "backward"
 /// What decides which keys have a meaning.
 struct Kinds {
     std::string model, data, optimizer, sampler, fault, call;
-    bool tp = false, cp = false, pp = false, calls = false;
+    bool tp = false, pp = false, calls = false;
+    std::string mesh_names = {};  ///< as the file has them
     bool own_algorithm = false;  ///< a file's name
     std::function<std::string(std::string_view)> parallel = {};  ///< the word of a key of [parallel]
+
+    bool has_dim(std::string_view name) const {
+        return mesh_names.find('"' + std::string(name) + '"') != std::string::npos;
+    }
+    bool tokens() const { return model == "gpt" || model == "llama"; }
 };
 
 std::string unquoted(const std::string& toml) {
@@ -40,10 +46,9 @@ Kinds kinds_of(const Reading& r) {
     };
     Kinds k{word("model", "kind"),   word("parallel", "data"), word("optimizer", "kind"),
             word("data", "sampler"), word("faults", "kind"),   word("call", "op")};
-    const std::string names = r.value(joined("mesh", "names"));
-    k.tp = names.find("\"tp\"") != std::string::npos;
-    k.cp = names.find("\"cp\"") != std::string::npos;
-    k.pp = names.find("\"pp\"") != std::string::npos;
+    k.mesh_names = r.value(joined("mesh", "names"));
+    k.tp = k.has_dim("tp");
+    k.pp = k.has_dim("pp");
     k.calls = r.values.count("call") > 0;
     k.own_algorithm = scenario::names_algorithm_file(word("parallel", "algorithm"));
     k.parallel = [&r](std::string_view name) { return unquoted(r.value(joined("parallel", name))); };
@@ -107,10 +112,20 @@ std::vector<Offered> strategy_fields(const Kinds& k) {
     return fields;
 }
 
+/// The keys of the mesh dims that share a model out.
+std::vector<Offered> model_fields(const Kinds& k) {
+    std::vector<Offered> fields;
+    for (const parallel::ModelDeclaration* const each : parallel::model_declarations())
+        for (const StrategyKey& key : each->keys)
+            fields.push_back(
+                {field_of("parallel", key), k.has_dim(name(each->role)) && (!key.of_tokens || k.tokens())});
+    return fields;
+}
+
 std::vector<OfferedGroup> offered_groups(const Kinds& k) {
     using enum FieldKind;
     const bool trains = !k.calls, toy = k.model == "toy";
-    const bool tokens = k.model == "gpt" || k.model == "llama";
+    const bool tokens = k.tokens();
     const bool adam = k.optimizer == "adam" || k.optimizer == "adamw";
     const bool fault = !k.fault.empty();
     return {
@@ -124,8 +139,6 @@ std::vector<OfferedGroup> offered_groups(const Kinds& k) {
           {{"parallel", "tp_plan", words, scenario::tp_plans()}, k.tp},
           {{"parallel", "sequence_parallel", flag}, k.tp && tokens},
           {{"parallel", "loss_parallel", flag}, k.tp && tokens},
-          {{"parallel", "cp", words, scenario::context_methods()}, k.cp},
-          {{"parallel", "cp_load_balance", flag}, k.cp},
           {{"parallel", "algorithm", words, scenario::algorithms()}, !k.own_algorithm},
           {{"parallel", "algorithm", text}, k.own_algorithm}}},
         {"train",
@@ -181,12 +194,14 @@ std::vector<OfferedGroup> offered_groups(const Kinds& k) {
     };
 }
 
-/// offered_groups() with the fields of the strategy behind what picks it.
+/// offered_groups() with the fields that core/parallel declares behind what picks the strategy.
 std::vector<OfferedGroup> offered(const Kinds& k) {
     std::vector<OfferedGroup> groups = offered_groups(k);
     const auto group = std::ranges::find(groups, "parallel", &OfferedGroup::id);
-    const std::vector<Offered> own = strategy_fields(k);
-    group->fields.insert(group->fields.begin() + 1, own.begin(), own.end());
+    std::vector<Offered> declared = strategy_fields(k);
+    const std::vector<Offered> of_dims = model_fields(k);
+    declared.insert(declared.end(), of_dims.begin(), of_dims.end());
+    group->fields.insert(group->fields.begin() + 1, declared.begin(), declared.end());
     return groups;
 }
 

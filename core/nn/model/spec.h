@@ -9,6 +9,9 @@ namespace meshscope::nn {
 /// torch.nn.SyncBatchNorm, whose statistics are those of all data-parallel ranks' rows.
 enum class Norm : uint8_t { none, batch, sync_batch };
 
+/// The most that one of the sizes below may be.
+inline constexpr int64_t kMostSize = 1 << 20;
+
 /// What a scenario's [model] says. Fields that a kind does not use are ignored here and refused by the
 /// scenario reader.
 struct ModelSpec {

@@ -7,20 +7,9 @@
 #include "core/nn/layers/linear.h"
 #include "core/nn/model.h"
 #include "core/parallel/strategy.h"
+#include "core/parallel/tensor/options.h"
 
 namespace meshscope::parallel {
-
-struct TensorParallelOptions {
-    /// false: one all_reduce for the gradient of what goes into attention, one for the mlp's ("block"). true:
-    /// one for each column-wise linear, PyTorch's plan without PrepareModuleInput ("linear").
-    bool linear_plan = false;
-    bool sequence_parallel = false;  ///< gpt, llama: activations between blocks are cut by sequence
-    bool loss_parallel = false;      ///< gpt, llama: the loss is computed on logits cut by vocabulary
-    /// With sequence_parallel: the norms' gradients are summed where backward makes them, a collective each
-    /// ("sp.norm_gradient.sum"), and not all at once at the end. For strategies that lay parameters into one
-    /// array, or hand them out by size: where cuts are uneven, a norm lies elsewhere on each tp rank.
-    bool sum_each_norm = false;
-};
 
 /// Tensor parallelism on one rank, applied from outside before a data strategy: PyTorch's parallelize_module
 /// with Megatron's plan (arXiv 1909.08053), and sequence parallelism beside it (arXiv 2205.05198). Afterwards

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/mesh/roles.h"
+#include "core/parallel/declaration.h"
+
+namespace meshscope::parallel {
+
+/// What a way of sharing one model out among ranks declares of itself: tensor, context or pipeline
+/// parallelism, each along a mesh dim of its own. Beside the data strategies' declarations, this is where
+/// scenario files, docs/scenario.md's table of keys and the sandbox's fields come from.
+struct ModelDeclaration {
+    mesh::Role role;  ///< of its mesh dim
+    std::span<const StrategyKey> keys;
+    /// Settles in the options what follows from keys, mesh and model together, and says what it refuses.
+    /// Called where the mesh is known, with or without its dim, after all its keys were read.
+    std::vector<Refusal> (*settle)(StrategyOptions&, const StrategyUse&);
+};
+
+/// All of them, in the order in which they are read.
+std::span<const ModelDeclaration* const> model_declarations();
+
+/// Refuses those of the keys that are there: they mean something only on a mesh with a dim of that role.
+std::vector<Refusal> keys_without_dim(const StrategyUse& use, std::span<const StrategyKey> keys,
+                                      mesh::Role role);
+
+}  // namespace meshscope::parallel
