@@ -37,7 +37,7 @@ ScheduleKind kind_of(const std::string& text) {
     if (const auto kind = parse_schedule_kind(text)) return *kind;
     std::vector<std::string> known;
     std::string list;
-    for (const std::string_view word : schedule_names()) {
+    for (const std::string_view word : kScheduleNames) {
         known.emplace_back(word);
         list += (list.empty() ? "" : ", ") + std::string(word);
     }

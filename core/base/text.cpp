@@ -29,6 +29,11 @@ void add_code(std::string& shown, char32_t unit) {
 
 }  // namespace
 
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
+    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+    return std::ranges::equal(a, b, {}, lower, lower);
+}
+
 CodePoint code_point_at(std::string_view text, std::size_t i) {
     const auto byte = [&](std::size_t k) {
         return i + k < text.size() ? static_cast<uint8_t>(text[i + k]) : uint8_t{0};

@@ -14,6 +14,9 @@ inline std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
+/// Whether two texts are the same but for upper and lower case of a to z.
+bool equal_ignoring_case(std::string_view a, std::string_view b);
+
 /// A number's text with its exponent as people write it: "1e9" of "1e+09", "1e-7" of "1e-07".
 std::string plain_exponent(std::string number);
 

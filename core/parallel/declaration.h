@@ -15,6 +15,7 @@
 #include "core/parallel/fsdp1/options.h"
 #include "core/parallel/fsdp2/options.h"
 #include "core/parallel/mixed_precision.h"
+#include "core/parallel/pipeline/schedule.h"
 #include "core/parallel/strategy.h"
 #include "core/parallel/strategy_key.h"
 #include "core/parallel/tensor/options.h"
@@ -37,9 +38,9 @@ struct StrategyOptions {
     std::vector<std::vector<std::string>> units;  ///< module names a unit; empty = the model's default units
     bool wrap_by_size = false;                    ///< units are modules of wrap_min_elements or more
     int64_t wrap_min_elements = 0;
-    bool in_pipeline = false;  ///< the model is a stage of a pipeline
     TensorParallelOptions tensor;    ///< over the mesh dim tp; without sum_each_norm
     ContextParallelOptions context;  ///< over the mesh dim cp
+    pipeline::PipelineOptions pipeline;  ///< over the mesh dim pp
 
     /// 0: units are not chosen by size.
     int64_t unit_min_elements() const { return wrap_by_size ? wrap_min_elements : 0; }

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +20,12 @@ struct ModelDeclaration {
     /// Settles in the options what follows from keys, mesh and model together, and says what it refuses.
     /// Called where the mesh is known, with or without its dim, after all its keys were read.
     std::vector<Refusal> (*settle)(StrategyOptions&, const StrategyUse&);
+    /// What it goes together with depends on the data strategy: where that is not known, it is not read.
+    bool asks_strategy = false;
+    /// What a checkpoint's state of the strategy belongs to besides; see Declaration::state_word.
+    std::string (*state_word)(const StrategyOptions&) = nullptr;  ///< null: nothing
+    /// Message: why a model that is shared out so is not evaluated; "" where it is not shared out, or is.
+    std::string_view (*no_evaluation)(const StrategyOptions&, const mesh::Names&) = nullptr;  ///< null: ""
 };
 
 /// All of them, in the order in which they are read.

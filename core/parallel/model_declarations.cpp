@@ -7,10 +7,11 @@
 namespace meshscope::parallel {
 
 // Each stands in its room's declaration.cpp.
-extern const ModelDeclaration kContextParallel;
+extern const ModelDeclaration kPipelineParallel, kContextParallel;
 
 std::span<const ModelDeclaration* const> model_declarations() {
-    static constexpr auto kAll = std::to_array<const ModelDeclaration*>({&kContextParallel});
+    static constexpr auto kAll =
+        std::to_array<const ModelDeclaration*>({&kPipelineParallel, &kContextParallel});
     return kAll;
 }
 

@@ -95,6 +95,7 @@ struct StrategyKey {
     struct Word {
         std::span<const std::string_view> words;
         void (*put)(StrategyOptions&, std::size_t place);
+        bool any_case = false;  ///< upper and lower case alike
     };
     /// A boolean, or else a number or a word.
     struct FlagOr {

@@ -63,7 +63,7 @@ Sizes sizes_of(const scenario::Scenario& s) {
     sizes.batch = static_cast<double>(s.global_batch);
     sizes.rows = sizes.batch / static_cast<double>(scenario::data_parallel_size(s));
     sizes.pieces = s.accumulate;
-    if (s.parallel.pipeline) sizes.pieces *= s.parallel.pipeline->microbatches;
+    if (const auto& shape = s.parallel.pipeline.shape) sizes.pieces *= shape->microbatches;
     sizes.world = scenario::world_size(s);
     const mesh::Roles roles = mesh::roles_of(s.mesh_names);
     const auto size = [&](const std::optional<std::size_t>& dim) {

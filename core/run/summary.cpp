@@ -108,7 +108,7 @@ std::optional<double> activation_formula(const scenario::Scenario& scenario) {
     double blocks = static_cast<double>(model.layers);
     auto samples = static_cast<double>(scenario.global_batch) /
                    static_cast<double>(scenario::data_parallel_size(scenario)) / scenario.accumulate;
-    if (const auto& shape = scenario.parallel.pipeline) {
+    if (const auto& shape = scenario.parallel.pipeline.shape) {
         samples /= shape->microbatches;
         blocks /= shape->stages();
         if (shape->kind == ScheduleKind::gpipe)

@@ -71,10 +71,8 @@ std::unique_ptr<parallel::Strategy> Training::parallelize(nn::Model& part) const
     if (tensor_parallel_) tensor_parallel_->apply(part);
     if (context_parallel_) context_parallel_->apply(part);
     nn::checkpoint_layers(part, scenario.recompute);
-    parallel::StrategyOptions options = scenario.parallel;
-    options.in_pipeline = scenario.parallel.pipeline.has_value();
     if (scenario.model.norm == nn::Norm::sync_batch) parallel::convert_sync_batch_norm(context_, part);
-    return strategy_.make(context_, part, options);
+    return strategy_.make(context_, part, scenario.parallel);
 }
 
 std::unique_ptr<parallel::StepRunner> Training::make_runner() {
@@ -83,7 +81,7 @@ std::unique_ptr<parallel::StepRunner> Training::make_runner() {
         nn::checkpoint_layers(*model_, scenario.recompute);
         return std::make_unique<parallel::DataParallel>(context_, *model_, rows_, scenario.accumulate);
     }
-    const auto& shape = scenario.parallel.pipeline;
+    const auto& shape = scenario.parallel.pipeline.shape;
     if (!shape)
         return std::make_unique<parallel::Accumulate>(context_, *model_, parallelize(*model_),
                                                       scenario.accumulate);

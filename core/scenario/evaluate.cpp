@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/time/exposed.h"
 #include "core/trace/recorded.h"
 
@@ -209,12 +210,7 @@ std::vector<std::string> list_items(const std::string& text) {
 }
 
 bool same_items(const std::string& a, const std::string& b) {
-    return std::ranges::equal(list_items(a), list_items(b), [](const std::string& x, const std::string& y) {
-        return std::ranges::equal(x, y, [](char left, char right) {
-            return std::tolower(static_cast<unsigned char>(left)) ==
-                   std::tolower(static_cast<unsigned char>(right));
-        });
-    });
+    return std::ranges::equal(list_items(a), list_items(b), equal_ignoring_case);
 }
 
 std::vector<CheckResult> run_checks(const Scenario& scenario, const TraceDatabase& database) {

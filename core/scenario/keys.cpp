@@ -82,9 +82,6 @@ constexpr Key kKeys[] = {
     {"parallel", "tp_plan", "string", "\"block\""},
     {"parallel", "sequence_parallel", "boolean", "false"},
     {"parallel", "loss_parallel", "boolean", "false"},
-    {"parallel", "schedule", "string", "(none)"},
-    {"parallel", "microbatches", "integer", "required with schedule"},
-    {"parallel", "stages_per_rank", "integer", "1 for GPipe and 1F1B, else 2"},
     // The rest of [parallel] is declared in core/parallel.
 
     {"eval", "every", "integer", "required"},

@@ -31,16 +31,17 @@ void check_micro_batch(const Section& train, const Scenario& s, int64_t ranks, i
     if (!s.micro_batch || *s.micro_batch * ranks * microbatches == s.global_batch) return;
     const int64_t product = *s.micro_batch * ranks * microbatches;
     const int64_t parts = std::max<int64_t>(1, s.global_batch / (*s.micro_batch * ranks));
-    train.report_offering("micro_batch",
-                          {"scenario.micro_batch",
-                           {{"batch", s.global_batch},
-                            {"micro", *s.micro_batch},
-                            {"accumulate", microbatches},
-                            {"ranks", ranks},
-                            {"product", product}}},
-                          {{{{{"train.micro_batch", s.global_batch / (ranks * microbatches)}}}},
-                           {{{{s.parallel.pipeline ? "parallel.microbatches" : "train.accumulate", parts}}}},
-                           {{{{"train.global_batch", product}}}}});
+    train.report_offering(
+        "micro_batch",
+        {"scenario.micro_batch",
+         {{"batch", s.global_batch},
+          {"micro", *s.micro_batch},
+          {"accumulate", microbatches},
+          {"ranks", ranks},
+          {"product", product}}},
+        {{{{{"train.micro_batch", s.global_batch / (ranks * microbatches)}}}},
+         {{{{s.parallel.pipeline.shape ? "parallel.microbatches" : "train.accumulate", parts}}}},
+         {{{{"train.global_batch", product}}}}});
 }
 
 /// [data] batches: one number a data-parallel rank, and some rank has one for every step.
@@ -94,9 +95,10 @@ void check_sampler(const Section& root, const Section& train, const Scenario& s,
 
 void check_batch(const Section& root, const Section& parallel, const Section& train, const Scenario& s) {
     if (!train.has("global_batch") || !train.sure("global_batch", "accumulate")) return;
-    if (!parallel.sure("schedule") || (parallel.has("schedule") && !s.parallel.pipeline)) return;
+    if (!parallel.sure("schedule") || (parallel.has("schedule") && !s.parallel.pipeline.shape)) return;
     const int64_t ranks = data_parallel_size(s);
-    const int64_t microbatches = s.parallel.pipeline ? s.parallel.pipeline->microbatches : s.accumulate;
+    const int64_t microbatches =
+        s.parallel.pipeline.shape ? s.parallel.pipeline.shape->microbatches : s.accumulate;
     const int64_t parts = ranks * microbatches;  // at most 2^12 · 2^31
     if (s.global_batch % parts == 0) {
         check_micro_batch(train, s, ranks, microbatches);
@@ -108,11 +110,11 @@ void check_batch(const Section& root, const Section& parallel, const Section& tr
     std::vector<Offer> offers =
         offers_around("train.global_batch", s.global_batch, parts, std::numeric_limits<int32_t>::max());
     if (s.global_batch % ranks == 0)
-        offers =
-            joined_offers(std::move(offers),
-                          offers_around(s.parallel.pipeline ? "parallel.microbatches" : "train.accumulate",
-                                        microbatches, 1, s.global_batch / ranks,
-                                        [&](int64_t n) { return s.global_batch / ranks % n == 0; }));
+        offers = joined_offers(
+            std::move(offers),
+            offers_around(s.parallel.pipeline.shape ? "parallel.microbatches" : "train.accumulate",
+                          microbatches, 1, s.global_batch / ranks,
+                          [&](int64_t n) { return s.global_batch / ranks % n == 0; }));
     train.report_offering(
         "global_batch",
         {"scenario.batch_does_not_divide",
@@ -205,13 +207,12 @@ bool read_mesh_and_parallel(const Section& root, const Section& model, const Sec
     read_strategy_keys(tables, mesh_known, s);
     read_algorithm(parallel, s);
     read_batches(root, parallel, mesh_known, s);
-    if (mesh_known && strategy_known) read_pipeline(parallel, mesh, model, train, s);
+    if (mesh_known) read_tensor_parallel(parallel, model, s);
+    if (mesh_known) read_model_declarations(tables, strategy_known, s);
     // What a key is for, and into how many parts a batch is cut, depends on the strategy.
     if (strategy_known) refuse_strategy(root, tables, mesh_known, s);
     if (mesh_known && parallel::declaration(s.parallel.data).one_process)
         check_one_process(root, parallel, s);
-    if (mesh_known) read_tensor_parallel(parallel, model, s);
-    if (mesh_known) read_model_declarations(tables, s);
     if (mesh_known && strategy_known) check_batch(root, parallel, train, s);
     read_recompute(train, parallel, s);
     return mesh_known;

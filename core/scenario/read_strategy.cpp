@@ -100,7 +100,7 @@ class KeyReader {
         if (const auto value = section_.boolean(key_.name)) flag.put(options_, *value);
     }
     void operator()(const StrategyKey::Word& word) const {
-        if (const auto value = section_.word(key_.name, word.words))
+        if (const auto value = section_.word(key_.name, word.words, word.any_case))
             word.put(options_,
                      static_cast<std::size_t>(std::ranges::find(word.words, *value) - word.words.begin()));
     }
@@ -192,9 +192,10 @@ void read_strategy_keys(const Tables& tables, bool mesh_known, Scenario& s) {
     }
 }
 
-void read_model_declarations(const Tables& tables, Scenario& s) {
+void read_model_declarations(const Tables& tables, bool strategy_known, Scenario& s) {
     const StrategyUse use = use_of(tables, true, s);
     for (const parallel::ModelDeclaration* const each : parallel::model_declarations()) {
+        if (each->asks_strategy && !strategy_known) continue;
         for (const StrategyKey& key : each->keys)
             std::visit(KeyReader(tables, tables.parallel, key, s.parallel, use), key.value);
         report(tables, each->settle(s.parallel, use), false);

@@ -104,7 +104,6 @@ constexpr int64_t kMostSamples = int64_t{1} << 24;  ///< each rank keeps a loss 
 /// Where there is nothing to evaluate on, or nobody who could.
 void refuse_combinations(const Section& eval, const Scenario& s) {
     if (!s.data_file.empty()) eval.report_key("samples", {"scenario.eval_file", {}});
-    if (s.parallel.pipeline) eval.report_key("every", {"scenario.eval_pipeline", {}});
     const parallel::Declaration& strategy = parallel::declaration(s.parallel.data);
     if (strategy.one_process) eval.report_key("every", {"scenario.eval_dp", {}});
     if (const int64_t agrees = strategy.agrees_every != nullptr ? strategy.agrees_every(s.parallel) : 1;
@@ -113,7 +112,11 @@ void refuse_combinations(const Section& eval, const Scenario& s) {
                               {{"strategy", std::string(strategy.word)}, {"steps", agrees}}});
     if (strategy.is(&parallel::Declaration::uneven_inputs, s.parallel))
         eval.report_key("every", {"scenario.eval_join", {}});
-    if (mesh::roles_of(s.mesh_names).cp) eval.report_key("every", {"scenario.eval_context", {}});
+    for (const parallel::ModelDeclaration* const each : parallel::model_declarations()) {
+        if (each->no_evaluation == nullptr) continue;
+        const std::string_view why = each->no_evaluation(s.parallel, s.mesh_names);
+        if (!why.empty()) eval.report_key("every", {std::string(why), {}});
+    }
 }
 
 using parallel::pipeline::ScheduleKind;
@@ -153,17 +156,17 @@ bool splits_backward(ScheduleKind kind) {
 }
 
 void refuse_split_backward(const Section& parallel, const Scenario& s) {
-    if (!s.parallel.pipeline || !splits_backward(s.parallel.pipeline->kind)) return;
+    const auto& shape = s.parallel.pipeline.shape;
+    if (!shape || !splits_backward(shape->kind)) return;
     Offer schedules{{}, 3};
     for (int k = 0; k < parallel::pipeline::kScheduleKinds; ++k) {
         const auto kind = static_cast<ScheduleKind>(k);
         if (!splits_backward(kind))
             schedules.candidates.push_back({{"parallel.schedule", std::string(name(kind))}});
     }
-    parallel.report_offering(
-        "schedule",
-        {"scenario.recompute_split", {{"schedule", std::string(name(s.parallel.pipeline->kind))}}},
-        {schedules});
+    parallel.report_offering("schedule",
+                             {"scenario.recompute_split", {{"schedule", std::string(name(shape->kind))}}},
+                             {schedules});
 }
 
 }  // namespace

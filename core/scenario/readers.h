@@ -85,17 +85,11 @@ void read_strategy_keys(const Tables& tables, bool mesh_known, Scenario& scenari
 
 /// Reads what parallel::model_declarations() declare: their keys, and what each refuses, told at the key that
 /// would have to change. After the mesh, which must be known, the model, [train] and the data strategy.
-void read_model_declarations(const Tables& tables, Scenario& scenario);
+void read_model_declarations(const Tables& tables, bool strategy_known, Scenario& scenario);
 
 /// Reports keys of [parallel] that stand beside a strategy they mean nothing to, keys that the strategy
 /// needs, what it refuses of itself and, beside [checkpoint], what no checkpoint keeps.
 void refuse_strategy(const Section& root, const Tables& tables, bool mesh_known, const Scenario& scenario);
-
-/// Reads [parallel] schedule, microbatches and stages_per_rank, which belong together with a mesh dim named
-/// pp. Mesh, model, data strategy and [train] must have been read. What the schedule cannot run, and what
-/// cannot be cut into its stages, is reported with the nearest values that can.
-void read_pipeline(const Section& parallel, const Section& mesh, const Section& model, const Section& train,
-                   Scenario& s);
 
 /// Reads [parallel] tp_plan, sequence_parallel and loss_parallel, and refuses what the tp dim of the mesh
 /// cannot cut: told at the key that would have to change, with the nearest values that can. The model and the

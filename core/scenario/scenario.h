@@ -15,7 +15,6 @@
 #include "core/nn/model.h"
 #include "core/nn/recompute.h"
 #include "core/parallel/declaration.h"
-#include "core/parallel/pipeline/schedule.h"
 #include "core/scenario/variant.h"
 #include "core/time/profile.h"
 #include "core/trace/event.h"
@@ -118,7 +117,6 @@ struct Scenario {
         Algorithm algorithm = Algorithm::ring;
         std::shared_ptr<const comm::OwnAlgorithm>
             own;  ///< Algorithm::own: the file, proved for the mesh's dims
-        std::optional<parallel::pipeline::ScheduleShape> pipeline;  ///< over the mesh dim pp; checked
     } parallel;
 
     struct Checkpoint {

@@ -255,16 +255,14 @@ std::optional<std::string> Section::text(std::string_view key) const {
 }
 
 std::optional<std::string> Section::word(std::string_view key, std::span<const std::string_view> words,
-                                         std::span<const std::string_view> later) const {
-    std::optional<std::string> found = text(key);
-    if (!found || std::find(words.begin(), words.end(), *found) != words.end()) return found;
-    if (std::find(later.begin(), later.end(), *found) != later.end()) {
-        refuse(key, {"scenario.word_not_supported", {{"key", full(key)}, {"word", *found}}},
-               {"scenario.hint.known", {{"known", join(words)}}});
-    } else {
-        refuse(key, {"scenario.unknown_word", {{"key", full(key)}, {"word", *found}}},
-               hint_for(*found, words));
-    }
+                                         bool any_case) const {
+    const std::optional<std::string> given = text(key);
+    if (!given) return std::nullopt;
+    const auto found = std::ranges::find_if(words, [&](std::string_view each) {
+        return any_case ? equal_ignoring_case(each, *given) : each == *given;
+    });
+    if (found != words.end()) return std::string(*found);
+    refuse(key, {"scenario.unknown_word", {{"key", full(key)}, {"word", *given}}}, hint_for(*given, words));
     return std::nullopt;
 }
 

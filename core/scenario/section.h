@@ -59,9 +59,9 @@ class Section {
     std::optional<double> number(std::string_view key, NumberRange range) const;
     std::optional<bool> boolean(std::string_view key) const;
     std::optional<std::string> text(std::string_view key) const;
-    /// One of `words`; one of `later` is refused as not supported yet.
+    /// One of `words`; with `any_case` in upper or lower case alike, and given as `words` has it.
     std::optional<std::string> word(std::string_view key, std::span<const std::string_view> words,
-                                    std::span<const std::string_view> later = {}) const;
+                                    bool any_case = false) const;
     std::optional<std::vector<int64_t>> integers(std::string_view key, IntegerRange each) const;
     std::optional<std::vector<double>> numbers(std::string_view key) const;
     std::optional<std::vector<std::string>> texts(std::string_view key) const;

@@ -46,7 +46,7 @@ std::string told(const scenario::Scenario& s) {
         << ' ' << static_cast<int>(p.algorithm) << ' ' << p.tensor.linear_plan << p.tensor.sequence_parallel
         << p.tensor.loss_parallel << p.zero_redundancy << ' ' << p.fsdp2.cpu_offload
         << p.fsdp2.backward_prefetch_units << '|' << static_cast<int>(p.precision.param)
-        << static_cast<int>(p.precision.reduce) << '|' << p.pipeline.has_value() << '|';
+        << static_cast<int>(p.precision.reduce) << '|' << p.pipeline.shape.has_value() << '|';
     for (const auto& unit : p.units) list(unit);
     list(s.node_of_rank);
     out << s.schedule << '|' << fs::path(s.checkpoint.folder).lexically_normal() << ' ' << s.checkpoint.every

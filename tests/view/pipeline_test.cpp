@@ -80,7 +80,7 @@ BlockKind kind_of(ActionKind kind) {
 }  // namespace
 
 TEST_CASE("the grid of every schedule holds its actions in their order, in slots as they are played") {
-    for (const std::string_view word : parallel::pipeline::schedule_names()) {
+    for (const std::string_view word : parallel::pipeline::kScheduleNames) {
         CAPTURE(word);
         const auto kind = *parallel::pipeline::parse_schedule_kind(word);
         const parallel::pipeline::ScheduleShape shape{kind, 4,

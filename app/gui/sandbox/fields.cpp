@@ -16,15 +16,13 @@ namespace {
 
 using parallel::StrategyKey;
 
-constexpr std::array<std::string_view, 7> kSchedules{
-    "GPipe", "1F1B", "Interleaved1F1B", "LoopedBFS", "InterleavedZeroBubble", "ZBVZeroBubble", "DualPipeV"};
 constexpr std::array<std::string_view, 4> kProfiles{"classroom", "laptop", "a100", "h100"};
 constexpr std::array<std::string_view, 4> kPhases{"setup", "forward", "backward", "optimizer"};
 
 /// What decides which keys have a meaning.
 struct Kinds {
     std::string model, data, optimizer, sampler, fault, call;
-    bool tp = false, pp = false, calls = false;
+    bool tp = false, calls = false;
     std::string mesh_names = {};  ///< as the file has them
     bool own_algorithm = false;  ///< a file's name
     std::function<std::string(std::string_view)> parallel = {};  ///< the word of a key of [parallel]
@@ -48,7 +46,6 @@ Kinds kinds_of(const Reading& r) {
             word("data", "sampler"), word("faults", "kind"),   word("call", "op")};
     k.mesh_names = r.value(joined("mesh", "names"));
     k.tp = k.has_dim("tp");
-    k.pp = k.has_dim("pp");
     k.calls = r.values.count("call") > 0;
     k.own_algorithm = scenario::names_algorithm_file(word("parallel", "algorithm"));
     k.parallel = [&r](std::string_view name) { return unquoted(r.value(joined("parallel", name))); };
@@ -133,9 +130,6 @@ std::vector<OfferedGroup> offered_groups(const Kinds& k) {
          {{{"mesh", "shape", list}}, {{"mesh", "names", names}}, {{"mesh", "world", integer}, false}}},
         {"parallel",
          {{{"parallel", "data", words, scenario::data_strategies()}, trains},
-          {{"parallel", "schedule", words, kSchedules}, k.pp},
-          {{"parallel", "microbatches", integer}, k.pp},
-          {{"parallel", "stages_per_rank", integer}, k.pp},
           {{"parallel", "tp_plan", words, scenario::tp_plans()}, k.tp},
           {{"parallel", "sequence_parallel", flag}, k.tp && tokens},
           {{"parallel", "loss_parallel", flag}, k.tp && tokens},

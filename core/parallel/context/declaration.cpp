@@ -95,6 +95,11 @@ std::vector<Refusal> settle_context(StrategyOptions& options, const StrategyUse&
 
 extern const ModelDeclaration kContextParallel;
 const ModelDeclaration kContextParallel{
-    .role = mesh::Role::cp, .keys = kContextKeys, .settle = settle_context};
+    .role = mesh::Role::cp,
+    .keys = kContextKeys,
+    .settle = settle_context,
+    .no_evaluation = [](const StrategyOptions&, const mesh::Names& names) -> std::string_view {
+        return mesh::roles_of(names).cp ? "scenario.eval_context" : "";
+    }};
 
 }  // namespace meshscope::parallel

@@ -190,7 +190,7 @@ const Declaration kFsdp2{.id = DataStrategy::fsdp2,
                                     const StrategyOptions& options) -> std::unique_ptr<Strategy> {
                              Fsdp2Options fsdp2 = options.fsdp2;
                              fsdp2.units = units_in(model, options.units);
-                             fsdp2.pipeline = options.in_pipeline;
+                             fsdp2.pipeline = options.pipeline.shape.has_value();
                              fsdp2.precision = options.precision;
                              return std::make_unique<Fsdp2>(context, model, std::move(fsdp2));
                          }};

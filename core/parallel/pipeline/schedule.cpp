@@ -2,18 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/parallel/pipeline/schedules/interleaved_rank.h"
 #include "core/parallel/pipeline/schedules/schedules.h"
 #include "core/parallel/pipeline/simulate.h"
 
 namespace meshscope::parallel::pipeline {
 namespace {
-
-constexpr std::array<std::string_view, kScheduleKinds> kNames{
-    "GPipe", "1F1B", "Interleaved1F1B", "LoopedBFS", "InterleavedZeroBubble", "ZBVZeroBubble", "DualPipeV"};
 
 using RankFunction = std::vector<Slot> (*)(const ScheduleShape&, int32_t);
 constexpr std::array<RankFunction, kScheduleKinds> kRankFunctions{schedules::gpipe,
@@ -32,12 +29,6 @@ bool is_v(ScheduleKind kind) {
     return kind == ScheduleKind::zbv_zero_bubble || kind == ScheduleKind::dual_pipe_v;
 }
 
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-    return std::ranges::equal(a, b, [](char x, char y) {
-        return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
-    });
-}
-
 /// The nearest numbers of micro-batches, below and above, that an interleaved schedule can run.
 std::array<int64_t, 2> nearest_by_rounds(ScheduleShape shape) {
     const auto possible = [&](int32_t microbatches) {
@@ -53,17 +44,14 @@ std::array<int64_t, 2> nearest_by_rounds(ScheduleShape shape) {
 }  // namespace
 
 std::string_view name(ScheduleKind kind) {
-    return kNames[static_cast<std::size_t>(kind)];
-}
-
-std::span<const std::string_view> schedule_names() {
-    return kNames;
+    return kScheduleNames[static_cast<std::size_t>(kind)];
 }
 
 std::optional<ScheduleKind> parse_schedule_kind(std::string_view text) {
-    for (std::size_t i = 0; i < kNames.size(); ++i)
-        if (equal_ignoring_case(text, kNames[i])) return static_cast<ScheduleKind>(i);
-    return std::nullopt;
+    const auto found = std::ranges::find_if(
+        kScheduleNames, [&](std::string_view each) { return equal_ignoring_case(text, each); });
+    if (found == kScheduleNames.end()) return std::nullopt;
+    return static_cast<ScheduleKind>(found - kScheduleNames.begin());
 }
 
 int32_t default_stages_per_rank(ScheduleKind kind) {

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,10 +24,10 @@ enum class ScheduleKind : uint8_t {
 };
 inline constexpr int kScheduleKinds = 7;
 
-/// PyTorch's name without "Schedule": "GPipe", "1F1B", "Interleaved1F1B", …
+/// PyTorch's names without "Schedule", in the order of the enumeration.
+inline constexpr std::array<std::string_view, kScheduleKinds> kScheduleNames{
+    "GPipe", "1F1B", "Interleaved1F1B", "LoopedBFS", "InterleavedZeroBubble", "ZBVZeroBubble", "DualPipeV"};
 std::string_view name(ScheduleKind kind);
-/// Every name, in the order of the enumeration.
-std::span<const std::string_view> schedule_names();
 /// By name, upper and lower case alike; nothing when unknown.
 std::optional<ScheduleKind> parse_schedule_kind(std::string_view text);
 
@@ -39,6 +39,13 @@ struct ScheduleShape {
     int32_t microbatches = 1;
 
     int32_t stages() const { return ranks * stages_per_rank; }
+};
+
+/// What [parallel] says of a pipeline.
+struct PipelineOptions {
+    std::optional<ScheduleKind> schedule;
+    std::optional<int32_t> microbatches, stages_per_rank;
+    std::optional<ScheduleShape> shape;  ///< with the ranks of the mesh dim pp; checked
 };
 
 /// 1 for GPipe and 1F1B, 2 for the others (two is all that ZBVZeroBubble and DualPipeV can do).

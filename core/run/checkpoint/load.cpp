@@ -11,6 +11,7 @@
 #include "core/base/error.h"
 #include "core/data/safetensors.h"
 #include "core/parallel/declaration.h"
+#include "core/parallel/model_declaration.h"
 #include "core/parallel/tensor/placement.h"
 #include "core/run/checkpoint/folder.h"
 #include "core/tensor/kernels.h"
@@ -95,8 +96,8 @@ std::string strategy_word(const scenario::Scenario& scenario) {
     std::string word(strategy.word);
     if (strategy.state_word != nullptr)
         word += ", " + strategy.state_word(scenario.parallel, scenario::data_parallel_size(scenario));
-    if (const auto& pipeline = scenario.parallel.pipeline)
-        word += ", " + std::to_string(pipeline->stages()) + " stages";
+    for (const parallel::ModelDeclaration* const each : parallel::model_declarations())
+        if (each->state_word != nullptr) word += each->state_word(scenario.parallel);
     return word;
 }
 

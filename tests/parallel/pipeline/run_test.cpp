@@ -27,7 +27,7 @@ std::string pipeline(const std::string& kind, int ranks, int microbatches, const
 }
 
 std::vector<std::string> schedules() {
-    const auto names = parallel::pipeline::schedule_names();
+    const auto& names = parallel::pipeline::kScheduleNames;
     return {names.begin(), names.end()};
 }
 

@@ -29,7 +29,7 @@ std::string scheduled(const std::string& kind, int microbatches) {
 }
 
 std::vector<std::string> schedules() {
-    const auto names = parallel::pipeline::schedule_names();
+    const auto& names = parallel::pipeline::kScheduleNames;
     return {names.begin(), names.end()};
 }
 

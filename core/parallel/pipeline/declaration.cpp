@@ -1,0 +1,178 @@
+#include <string>
+
+#include "core/mesh/mesh_offers.h"
+#include "core/parallel/model_declaration.h"
+
+namespace meshscope::parallel {
+namespace {
+
+using pipeline::kScheduleNames;
+using pipeline::PipelineOptions;
+using pipeline::ScheduleKind;
+using pipeline::ScheduleShape;
+
+constexpr int64_t kMostMicrobatches = 1 << 16;
+
+constexpr StrategyKey kPipelineKeys[] = {
+    {"schedule", "(none)",
+     StrategyKey::Word{kScheduleNames,
+                       [](StrategyOptions& o, std::size_t place) {
+                           o.pipeline.schedule = static_cast<ScheduleKind>(place);
+                       },
+                       true}},
+    {"microbatches", "required with schedule",
+     StrategyKey::Integer{
+         1, kMostMicrobatches,
+         [](StrategyOptions& o, int64_t n) { o.pipeline.microbatches = static_cast<int32_t>(n); }}},
+    {"stages_per_rank", "1 for GPipe and 1F1B, else 2",
+     StrategyKey::Integer{
+         1, kMostMicrobatches,
+         [](StrategyOptions& o, int64_t n) { o.pipeline.stages_per_rank = static_cast<int32_t>(n); }}},
+};
+
+/// Without a schedule: the mesh must have no pp dim, and the keys that go with one must not be there.
+std::vector<Refusal> without_schedule(const StrategyUse& use) {
+    if (!use.sure("schedule")) return {};
+    if (const auto dim = use.dim(mesh::Role::pp)) {
+        Offer schedules{{}, 3};
+        for (const std::string_view name : kScheduleNames) {
+            Candidate candidate{{"parallel.schedule", std::string(name)}};
+            if (!use.has("microbatches")) candidate.push_back({"parallel.microbatches", use.shape[*dim]});
+            schedules.candidates.push_back(std::move(candidate));
+        }
+        return {{.key = "names",
+                 .message = {"scenario.pp_needs_schedule", {}},
+                 .offers = {std::move(schedules)},
+                 .table = "mesh"}};  // what a schedule's keys are for is known once there is one
+    }
+    std::vector<Refusal> found;
+    for (const char* key : {"microbatches", "stages_per_rank"})
+        if (use.has(key))
+            found.push_back(
+                {.key = key,
+                 .message = {"scenario.key_needs_schedule", {{"key", std::string("parallel.") + key}}},
+                 .of = Refusal::Of::key});
+    return found;
+}
+
+Refusal needs_dim(const StrategyUse& use) {
+    Offer with_dim = mesh::offer_of_new_dim(use.shape, use.names, "pp");
+    if (!use.has("microbatches"))
+        for (Candidate& candidate : with_dim.candidates)
+            candidate.push_back({"parallel.microbatches", int64_t{2}});
+    return {
+        .key = "schedule", .message = {"scenario.schedule_needs_pp", {}}, .offers = {std::move(with_dim)}};
+}
+
+/// What a pipeline cannot be combined with. Data strategies: PyTorch's stages know modules of DDP and FSDP2
+/// (pipelining/stage.py, backward_maybe_with_fsdp), and ZeRO-1 is an optimizer over either. An FSDP1 unit
+/// gathers for one backward after each forward, and a stage runs several forwards first; ZeRO-2 would reduce
+/// in every micro-batch's backward, which DeepSpeed refuses too (PipelineEngine).
+void refuse_combinations(const StrategyUse& use, std::vector<Refusal>& found) {
+    if (!use.strategy->in_pipelines) {
+        std::vector<Offer> offers;  // of those that shard, as most of the others do
+        for (const Declaration* const other : strategies())
+            if (other->in_pipelines && other->zero_stage != nullptr)
+                offers.push_back({{{{"parallel.data", std::string(other->word)}}}});
+        found.push_back(
+            {.key = "data",
+             .message = {"scenario.pipeline_strategy", {{"strategy", std::string(use.strategy->word)}}},
+             .offers = std::move(offers)});
+    }
+    const KeyValue accumulate = use.value("accumulate", "train");
+    const auto* const times = accumulate.as<int64_t>();
+    if (times != nullptr && *times > 1 && use.sure("accumulate", "train"))
+        found.push_back({.key = "accumulate",
+                         .message = {"scenario.pipeline_accumulate", {{"accumulate", *times}}},
+                         .table = "train"});
+}
+
+/// The shape that cannot be, with the nearest values that can.
+Refusal impossible(const ScheduleShape& shape, Message reason, const StrategyUse& use) {
+    if (reason.id == "pipeline.stages_per_rank") {
+        const int64_t right = pipeline::default_stages_per_rank(shape.kind);
+        return {.key = "stages_per_rank",
+                .message = std::move(reason),
+                .offers = {{{{{"parallel.stages_per_rank", right}}}}}};
+    }
+    const auto fits = [&](ScheduleShape other) { return !pipeline::why_impossible(other).has_value(); };
+    std::vector<Offer> offers = joined_offers(
+        offers_around(
+            "parallel.microbatches", shape.microbatches, 1, kMostMicrobatches,
+            [&](int64_t n) {
+                return fits({shape.kind, shape.ranks, shape.stages_per_rank, static_cast<int32_t>(n)});
+            }),
+        mesh::offers_of_dim(use.shape, *use.dim(mesh::Role::pp), [&](int64_t n) {
+            return fits({shape.kind, static_cast<int32_t>(n), shape.stages_per_rank, shape.microbatches});
+        }));
+    // What schedules alone would offer may not fit the batch.
+    if (reason.id == "pipeline.microbatches_rounds") reason.id = "scenario.microbatches_rounds";
+    return {.key = "microbatches", .message = std::move(reason), .offers = std::move(offers)};
+}
+
+/// Every stage needs a layer, and a tied parameter one stage.
+void refuse_stages(const ScheduleShape& shape, int64_t layers, const StrategyUse& use,
+                   std::vector<Refusal>& found) {
+    const int64_t stages = shape.stages();
+    if (layers < stages) {
+        std::vector<Offer> offers = mesh::offers_of_dim(use.shape, *use.dim(mesh::Role::pp), [&](int64_t n) {
+            return n * shape.stages_per_rank <= layers;
+        });
+        if (use.has("layers", "model")) offers.push_back({{{{"model.layers", stages}}}});
+        if (shape.stages_per_rank > 1) {
+            Candidate single{{"parallel.schedule", std::string("1F1B")}};
+            if (use.has("stages_per_rank")) single.push_back({"parallel.stages_per_rank", {}});
+            offers.push_back({{single}});
+        }
+        found.push_back({.key = "schedule",
+                         .message = {"pipeline.too_few_layers", {{"layers", layers}, {"stages", stages}}},
+                         .offers = std::move(offers)});
+    }
+    if (use.spec.tied && stages > 1)
+        found.push_back({.key = "tied",
+                         .message = {"scenario.pipeline_tied", {{"stages", stages}, {"last", stages - 1}}},
+                         .offers = {{{{{"model.tied", false}}}}},
+                         .table = "model"});
+}
+
+std::vector<Refusal> settle_pipeline(StrategyOptions& options, const StrategyUse& use) {
+    if (!use.has("schedule")) return without_schedule(use);
+    PipelineOptions& o = options.pipeline;
+    const auto dim = use.dim(mesh::Role::pp);
+    std::vector<Refusal> found;
+    if (!dim)
+        found.push_back(needs_dim(use));
+    else if (!use.has("microbatches"))
+        found.push_back({.key = "microbatches", .message = {}, .of = Refusal::Of::absence});
+    refuse_combinations(use, found);
+    if (!o.schedule || !o.microbatches || !dim || !use.sure("stages_per_rank")) return found;
+
+    const ScheduleShape shape{*o.schedule, static_cast<int32_t>(use.shape[*dim]),
+                              o.stages_per_rank.value_or(pipeline::default_stages_per_rank(*o.schedule)),
+                              *o.microbatches};
+    if (auto reason = pipeline::why_impossible(shape)) {
+        found.push_back(impossible(shape, std::move(*reason), use));
+        return found;
+    }
+    if (const nn::Model* const model = use.model()) refuse_stages(shape, model->n_layers(), use, found);
+    o.shape = shape;
+    return found;
+}
+
+}  // namespace
+
+extern const ModelDeclaration kPipelineParallel;
+const ModelDeclaration kPipelineParallel{
+    .role = mesh::Role::pp,
+    .keys = kPipelineKeys,
+    .settle = settle_pipeline,
+    .asks_strategy = true,
+    .state_word = [](const StrategyOptions& options) -> std::string {
+        const auto& shape = options.pipeline.shape;
+        return shape ? ", " + std::to_string(shape->stages()) + " stages" : "";
+    },
+    .no_evaluation = [](const StrategyOptions& options, const mesh::Names&) -> std::string_view {
+        return options.pipeline.shape ? "scenario.eval_pipeline" : "";
+    }};
+
+}  // namespace meshscope::parallel
