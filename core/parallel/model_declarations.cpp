@@ -7,11 +7,11 @@
 namespace meshscope::parallel {
 
 // Each stands in its room's declaration.cpp.
-extern const ModelDeclaration kPipelineParallel, kContextParallel;
+extern const ModelDeclaration kPipelineParallel, kTensorParallel, kContextParallel;
 
 std::span<const ModelDeclaration* const> model_declarations() {
     static constexpr auto kAll =
-        std::to_array<const ModelDeclaration*>({&kPipelineParallel, &kContextParallel});
+        std::to_array<const ModelDeclaration*>({&kPipelineParallel, &kTensorParallel, &kContextParallel});
     return kAll;
 }
 

@@ -79,9 +79,6 @@ constexpr Key kKeys[] = {
 
     {"parallel", "data", "string", "\"none\""},
     {"parallel", "algorithm", "string", "\"ring\""},
-    {"parallel", "tp_plan", "string", "\"block\""},
-    {"parallel", "sequence_parallel", "boolean", "false"},
-    {"parallel", "loss_parallel", "boolean", "false"},
     // The rest of [parallel] is declared in core/parallel.
 
     {"eval", "every", "integer", "required"},

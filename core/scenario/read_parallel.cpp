@@ -207,7 +207,6 @@ bool read_mesh_and_parallel(const Section& root, const Section& model, const Sec
     read_strategy_keys(tables, mesh_known, s);
     read_algorithm(parallel, s);
     read_batches(root, parallel, mesh_known, s);
-    if (mesh_known) read_tensor_parallel(parallel, model, s);
     if (mesh_known) read_model_declarations(tables, strategy_known, s);
     // What a key is for, and into how many parts a batch is cut, depends on the strategy.
     if (strategy_known) refuse_strategy(root, tables, mesh_known, s);

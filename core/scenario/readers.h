@@ -91,11 +91,6 @@ void read_model_declarations(const Tables& tables, bool strategy_known, Scenario
 /// needs, what it refuses of itself and, beside [checkpoint], what no checkpoint keeps.
 void refuse_strategy(const Section& root, const Tables& tables, bool mesh_known, const Scenario& scenario);
 
-/// Reads [parallel] tp_plan, sequence_parallel and loss_parallel, and refuses what the tp dim of the mesh
-/// cannot cut: told at the key that would have to change, with the nearest values that can. The model and the
-/// mesh are read before.
-void read_tensor_parallel(const Section& parallel, const Section& model, Scenario& scenario);
-
 /// [train] recompute, after everything it must go together with was read: units of FSDP that hold whole
 /// layers, schedules whose backward is one piece.
 void read_recompute(const Section& train, const Section& parallel, Scenario& scenario);

@@ -15,7 +15,6 @@ constexpr std::array<std::string_view, 4> kModels{"toy", "mlp", "gpt", "llama"};
 constexpr std::array<std::string_view, 2> kNorms{"batch", "sync_batch"};
 constexpr std::array<std::string_view, 3> kOptimizers{"sgd", "adam", "adamw"};
 constexpr std::array<std::string_view, 2> kData{"regression", "tokens"};
-constexpr std::array<std::string_view, 2> kTpPlans{"block", "linear"};
 constexpr std::array<std::string_view, 4> kLevels{"off", "collectives", "hops", "values"};
 constexpr std::array<std::string_view, 2> kSamplers{"contiguous", "distributed"};
 constexpr std::array<std::string_view, 3> kRecompute{"none", "selective", "full"};
@@ -72,9 +71,6 @@ std::span<const std::string_view> algorithms() {
 bool names_algorithm_file(std::string_view algorithm) {
     return algorithm.ends_with(".toml") || algorithm.ends_with(".xml") ||
            algorithm.find('/') != std::string_view::npos;
-}
-std::span<const std::string_view> tp_plans() {
-    return kTpPlans;
 }
 std::span<const std::string_view> levels() {
     return kLevels;

@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 4> kPhases{"setup", "forward", "backward"
 /// What decides which keys have a meaning.
 struct Kinds {
     std::string model, data, optimizer, sampler, fault, call;
-    bool tp = false, calls = false;
+    bool calls = false;
     std::string mesh_names = {};  ///< as the file has them
     bool own_algorithm = false;  ///< a file's name
     std::function<std::string(std::string_view)> parallel = {};  ///< the word of a key of [parallel]
@@ -45,7 +45,6 @@ Kinds kinds_of(const Reading& r) {
     Kinds k{word("model", "kind"),   word("parallel", "data"), word("optimizer", "kind"),
             word("data", "sampler"), word("faults", "kind"),   word("call", "op")};
     k.mesh_names = r.value(joined("mesh", "names"));
-    k.tp = k.has_dim("tp");
     k.calls = r.values.count("call") > 0;
     k.own_algorithm = scenario::names_algorithm_file(word("parallel", "algorithm"));
     k.parallel = [&r](std::string_view name) { return unquoted(r.value(joined("parallel", name))); };
@@ -130,9 +129,6 @@ std::vector<OfferedGroup> offered_groups(const Kinds& k) {
          {{{"mesh", "shape", list}}, {{"mesh", "names", names}}, {{"mesh", "world", integer}, false}}},
         {"parallel",
          {{{"parallel", "data", words, scenario::data_strategies()}, trains},
-          {{"parallel", "tp_plan", words, scenario::tp_plans()}, k.tp},
-          {{"parallel", "sequence_parallel", flag}, k.tp && tokens},
-          {{"parallel", "loss_parallel", flag}, k.tp && tokens},
           {{"parallel", "algorithm", words, scenario::algorithms()}, !k.own_algorithm},
           {{"parallel", "algorithm", text}, k.own_algorithm}}},
         {"train",
