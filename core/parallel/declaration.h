@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/nn/model.h"
+#include "core/nn/recompute.h"
 #include "core/parallel/context/options.h"
 #include "core/parallel/ddp/options.h"
 #include "core/parallel/diloco/options.h"
@@ -41,6 +42,7 @@ struct StrategyOptions {
     TensorParallelOptions tensor;    ///< over the mesh dim tp; without sum_each_norm
     ContextParallelOptions context;  ///< over the mesh dim cp
     pipeline::PipelineOptions pipeline;  ///< over the mesh dim pp
+    nn::Recompute recompute = nn::Recompute::none;  ///< of each layer
 
     /// 0: units are not chosen by size.
     int64_t unit_min_elements() const { return wrap_by_size ? wrap_min_elements : 0; }

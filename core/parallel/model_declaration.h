@@ -12,14 +12,17 @@
 namespace meshscope::parallel {
 
 /// What a way of sharing one model out among ranks declares of itself: tensor, context or pipeline
-/// parallelism, each along a mesh dim of its own. Beside the data strategies' declarations, this is where
-/// scenario files, docs/scenario.md's table of keys and the sandbox's fields come from.
+/// parallelism, each along a mesh dim of its own; and recomputation, which needs none. Beside the data
+/// strategies' declarations, this is where scenario files, docs/scenario.md's table of keys and the sandbox's
+/// fields come from.
 struct ModelDeclaration {
-    mesh::Role role;  ///< of its mesh dim
+    std::optional<mesh::Role> role;  ///< of its mesh dim; none: it needs no dim
     std::span<const StrategyKey> keys;
     /// Settles in the options what follows from keys, mesh and model together, and says what it refuses.
-    /// Called where the mesh is known, with or without its dim, after all its keys were read.
+    /// Called after all its keys were read: where there is a role when the mesh is known, with or without its
+    /// dim; else after everything else of the scenario's strategy.
     std::vector<Refusal> (*settle)(StrategyOptions&, const StrategyUse&);
+    std::string_view table = "parallel";  ///< where its keys stand
     /// What it goes together with depends on the data strategy: where that is not known, it is not read.
     bool asks_strategy = false;
     /// What a checkpoint's state of the strategy belongs to besides; see Declaration::state_word.

@@ -6,12 +6,12 @@
 
 namespace meshscope::parallel {
 
-// Each stands in its room's declaration.cpp.
-extern const ModelDeclaration kPipelineParallel, kTensorParallel, kContextParallel;
+// Each stands in its room's declaration.cpp, recomputation in recompute.cpp.
+extern const ModelDeclaration kPipelineParallel, kTensorParallel, kContextParallel, kRecompute;
 
 std::span<const ModelDeclaration* const> model_declarations() {
-    static constexpr auto kAll =
-        std::to_array<const ModelDeclaration*>({&kPipelineParallel, &kTensorParallel, &kContextParallel});
+    static constexpr auto kAll = std::to_array<const ModelDeclaration*>(
+        {&kPipelineParallel, &kTensorParallel, &kContextParallel, &kRecompute});
     return kAll;
 }
 

@@ -132,9 +132,9 @@ std::optional<double> activation_formula(const scenario::Scenario& scenario) {
         .element_bytes = static_cast<double>(bytes_per_element(scenario.parallel.precision.param)),
         .tensor_ranks = tp ? static_cast<double>(scenario.mesh_shape[*tp]) : 1.0,
         .sequence_parallel = scenario.parallel.tensor.sequence_parallel};
-    const auto kept = scenario.recompute == nn::Recompute::none        ? memory::BlockKept::all
-                      : scenario.recompute == nn::Recompute::selective ? memory::BlockKept::products
-                                                                       : memory::BlockKept::input;
+    const auto kept = scenario.parallel.recompute == nn::Recompute::none        ? memory::BlockKept::all
+                      : scenario.parallel.recompute == nn::Recompute::selective ? memory::BlockKept::products
+                                                                                : memory::BlockKept::input;
     return blocks * memory::activation_bytes(kept, block);
 }
 

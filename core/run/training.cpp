@@ -70,7 +70,7 @@ std::unique_ptr<parallel::Strategy> Training::parallelize(nn::Model& part) const
     const Scenario& scenario = plan_.scenario;
     if (tensor_parallel_) tensor_parallel_->apply(part);
     if (context_parallel_) context_parallel_->apply(part);
-    nn::checkpoint_layers(part, scenario.recompute);
+    nn::checkpoint_layers(part, scenario.parallel.recompute);
     if (scenario.model.norm == nn::Norm::sync_batch) parallel::convert_sync_batch_norm(context_, part);
     return strategy_.make(context_, part, scenario.parallel);
 }
@@ -78,7 +78,7 @@ std::unique_ptr<parallel::Strategy> Training::parallelize(nn::Model& part) const
 std::unique_ptr<parallel::StepRunner> Training::make_runner() {
     const Scenario& scenario = plan_.scenario;
     if (strategy_.one_process) {
-        nn::checkpoint_layers(*model_, scenario.recompute);
+        nn::checkpoint_layers(*model_, scenario.parallel.recompute);
         return std::make_unique<parallel::DataParallel>(context_, *model_, rows_, scenario.accumulate);
     }
     const auto& shape = scenario.parallel.pipeline.shape;

@@ -64,7 +64,6 @@ constexpr Key kKeys[] = {
     {"train", "accumulate", "integer", "1"},
     {"train", "micro_batch", "integer", "(none)"},
     {"train", "clip_norm", "number", "(none)"},
-    {"train", "recompute", "string", "\"none\""},
 
     {"optimizer", "kind", "string", "\"sgd\""},
     {"optimizer", "lr", "number", "0.1"},
@@ -79,7 +78,7 @@ constexpr Key kKeys[] = {
 
     {"parallel", "data", "string", "\"none\""},
     {"parallel", "algorithm", "string", "\"ring\""},
-    // The rest of [parallel] is declared in core/parallel.
+    // The rest of [train] and [parallel] is declared in core/parallel.
 
     {"eval", "every", "integer", "required"},
     {"eval", "samples", "integer", "required"},
@@ -234,7 +233,7 @@ struct DeclaredKeys {
 DeclaredKeys declared_keys() {
     DeclaredKeys declared;
     for (const parallel::ModelDeclaration* const each : parallel::model_declarations())
-        for (const StrategyKey& key : each->keys) declared.add("parallel", key, key.type());
+        for (const StrategyKey& key : each->keys) declared.add(each->table, key, key.type());
     for (const StrategyKey& key : parallel::strategy_keys())
         declared.add("parallel", key, declared_type(key.name));
     for (const StrategyKey& key : parallel::strategy_keys())

@@ -218,7 +218,7 @@ void check_norm(const Section& root, bool mesh_known, const Scenario& s) {
     if (s.model.norm == nn::Norm::none) return;
     const Section model = root.section("model");
     if (root.section("parallel").sure("data")) check_strategy(model, s);
-    if (s.recompute != nn::Recompute::none)
+    if (s.parallel.recompute != nn::Recompute::none)
         root.section("train").report("recompute", {"scenario.norm_recompute", {}});
     const Section checkpoint = root.section("checkpoint");
     for (const std::string_view key : {"folder", "resume"})

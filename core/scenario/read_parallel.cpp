@@ -207,13 +207,17 @@ bool read_mesh_and_parallel(const Section& root, const Section& model, const Sec
     read_strategy_keys(tables, mesh_known, s);
     read_algorithm(parallel, s);
     read_batches(root, parallel, mesh_known, s);
-    if (mesh_known) read_model_declarations(tables, strategy_known, s);
+    if (mesh_known)
+        read_model_declarations(tables, mesh_known, s, [&](const parallel::ModelDeclaration& each) {
+            return each.role && (strategy_known || !each.asks_strategy);
+        });
     // What a key is for, and into how many parts a batch is cut, depends on the strategy.
     if (strategy_known) refuse_strategy(root, tables, mesh_known, s);
     if (mesh_known && parallel::declaration(s.parallel.data).one_process)
         check_one_process(root, parallel, s);
     if (mesh_known && strategy_known) check_batch(root, parallel, train, s);
-    read_recompute(train, parallel, s);
+    read_model_declarations(tables, mesh_known, s,
+                            [](const parallel::ModelDeclaration& each) { return !each.role; });
     return mesh_known;
 }
 

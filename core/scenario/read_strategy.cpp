@@ -192,12 +192,13 @@ void read_strategy_keys(const Tables& tables, bool mesh_known, Scenario& s) {
     }
 }
 
-void read_model_declarations(const Tables& tables, bool strategy_known, Scenario& s) {
-    const StrategyUse use = use_of(tables, true, s);
+void read_model_declarations(const Tables& tables, bool mesh_known, Scenario& s,
+                             const std::function<bool(const parallel::ModelDeclaration&)>& now) {
+    const StrategyUse use = use_of(tables, mesh_known, s);
     for (const parallel::ModelDeclaration* const each : parallel::model_declarations()) {
-        if (each->asks_strategy && !strategy_known) continue;
+        if (!now(*each)) continue;
         for (const StrategyKey& key : each->keys)
-            std::visit(KeyReader(tables, tables.parallel, key, s.parallel, use), key.value);
+            std::visit(KeyReader(tables, tables.of(each->table), key, s.parallel, use), key.value);
         report(tables, each->settle(s.parallel, use), false);
     }
 }

@@ -2,11 +2,13 @@
 
 #include <toml++/toml.h>
 
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/parallel/model_declaration.h"
 #include "core/scenario/scenario.h"
 #include "core/scenario/section.h"
 #include "core/scenario/variant.h"
@@ -83,17 +85,15 @@ struct Tables {
 /// the model.
 void read_strategy_keys(const Tables& tables, bool mesh_known, Scenario& scenario);
 
-/// Reads what parallel::model_declarations() declare: their keys, and what each refuses, told at the key that
-/// would have to change. After the mesh, which must be known, the model, [train] and the data strategy.
-void read_model_declarations(const Tables& tables, bool strategy_known, Scenario& scenario);
+/// Reads what those of parallel::model_declarations() declare for which `now` says so: their keys, and what
+/// each refuses, told at the key that would have to change. After the mesh, the model, [train] and the data
+/// strategy.
+void read_model_declarations(const Tables& tables, bool mesh_known, Scenario& scenario,
+                             const std::function<bool(const parallel::ModelDeclaration&)>& now);
 
 /// Reports keys of [parallel] that stand beside a strategy they mean nothing to, keys that the strategy
 /// needs, what it refuses of itself and, beside [checkpoint], what no checkpoint keeps.
 void refuse_strategy(const Section& root, const Tables& tables, bool mesh_known, const Scenario& scenario);
-
-/// [train] recompute, after everything it must go together with was read: units of FSDP that hold whole
-/// layers, schedules whose backward is one piece.
-void read_recompute(const Section& train, const Section& parallel, Scenario& scenario);
 
 /// Refuses what [model] norm does not go together with, once all of [model], [data], [train], [mesh] and
 /// [parallel] are read, and a batch norm of one row. `mesh_known`: the mesh has no mistake.

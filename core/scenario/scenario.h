@@ -13,7 +13,6 @@
 #include "core/comm/faults.h"
 #include "core/mesh/device_mesh.h"
 #include "core/nn/model.h"
-#include "core/nn/recompute.h"
 #include "core/parallel/declaration.h"
 #include "core/scenario/variant.h"
 #include "core/time/profile.h"
@@ -101,7 +100,6 @@ struct Scenario {
     int32_t accumulate = 1;
     std::optional<double> clip_norm;
     std::optional<int64_t> micro_batch;  ///< what one rank takes at once, when the file says it
-    nn::Recompute recompute = nn::Recompute::none;  ///< [train] recompute, of each layer
 
     struct Optimizer {
         std::string kind = "sgd";      ///< sgd, adam, adamw

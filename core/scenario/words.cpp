@@ -17,7 +17,6 @@ constexpr std::array<std::string_view, 3> kOptimizers{"sgd", "adam", "adamw"};
 constexpr std::array<std::string_view, 2> kData{"regression", "tokens"};
 constexpr std::array<std::string_view, 4> kLevels{"off", "collectives", "hops", "values"};
 constexpr std::array<std::string_view, 2> kSamplers{"contiguous", "distributed"};
-constexpr std::array<std::string_view, 3> kRecompute{"none", "selective", "full"};
 constexpr std::array<std::string_view, 2> kCheckpoints{"sharded", "rank0"};
 /// kViewNames and what they were called before.
 constexpr auto kViewsAndOldNames = [] {
@@ -77,9 +76,6 @@ std::span<const std::string_view> levels() {
 }
 std::span<const std::string_view> samplers() {
     return kSamplers;
-}
-std::span<const std::string_view> recompute_kinds() {
-    return kRecompute;
 }
 std::span<const std::string_view> checkpoint_kinds() {
     return kCheckpoints;

@@ -24,8 +24,6 @@ bool names_algorithm_file(std::string_view algorithm);
 std::span<const std::string_view> levels();
 std::span<const std::string_view> checkpoint_kinds();
 std::span<const std::string_view> samplers();
-/// In the order of nn::Recompute.
-std::span<const std::string_view> recompute_kinds();
 std::span<const std::string_view> views();
 /// views(), and what they were called before.
 std::span<const std::string_view> words_of_views();

@@ -36,9 +36,10 @@ std::string told(const scenario::Scenario& s) {
         << s.data_seed << ' ' << s.data_sampler << s.data_shuffle << s.data_drop_last << '|';
     list(s.data_batches);
     out << s.steps << ' ' << s.global_batch << ' ' << s.accumulate << ' ' << s.clip_norm.value_or(-1) << ' '
-        << s.micro_batch.value_or(-1) << ' ' << static_cast<int>(s.recompute) << '|' << s.optimizer.kind
-        << ' ' << s.optimizer.lr << ' ' << s.optimizer.momentum << ' ' << s.optimizer.beta1 << ' '
-        << s.optimizer.beta2 << ' ' << s.optimizer.eps << ' ' << s.optimizer.weight_decay << '|';
+        << s.micro_batch.value_or(-1) << ' ' << static_cast<int>(s.parallel.recompute) << '|'
+        << s.optimizer.kind << ' ' << s.optimizer.lr << ' ' << s.optimizer.momentum << ' '
+        << s.optimizer.beta1 << ' ' << s.optimizer.beta2 << ' ' << s.optimizer.eps << ' '
+        << s.optimizer.weight_decay << '|';
     list(s.mesh_shape);
     list(s.mesh_names);
     const auto& p = s.parallel;

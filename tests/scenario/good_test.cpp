@@ -85,7 +85,7 @@ TEST_CASE("recomputation and an evaluation are read: its batch is a micro-batch 
         "format = 1\n[model]\nkind = \"toy\"\n[train]\nsteps = 4\nglobal_batch = 24\naccumulate = 3\n"
         "recompute = \"selective\"\n[eval]\nevery = 2\nsamples = 10\n";
     const scenario::Scenario s = scenario::parse_scenario(text, "eval.toml");
-    CHECK(s.recompute == nn::Recompute::selective);
+    CHECK(s.parallel.recompute == nn::Recompute::selective);
     CHECK(s.evaluation.every == 2);
     CHECK(s.evaluation.samples == 10);
     CHECK(s.evaluation.batch == 8);

@@ -108,13 +108,15 @@ std::vector<Offered> strategy_fields(const Kinds& k) {
     return fields;
 }
 
-/// The keys of the mesh dims that share a model out.
-std::vector<Offered> model_fields(const Kinds& k) {
+/// The keys of `table` that the ways of sharing a model out declare.
+std::vector<Offered> model_fields(std::string_view table, const Kinds& k) {
     std::vector<Offered> fields;
-    for (const parallel::ModelDeclaration* const each : parallel::model_declarations())
+    for (const parallel::ModelDeclaration* const each : parallel::model_declarations()) {
+        if (each->table != table) continue;
+        const bool now = each->role ? k.has_dim(name(*each->role)) : !k.calls;
         for (const StrategyKey& key : each->keys)
-            fields.push_back(
-                {field_of("parallel", key), k.has_dim(name(each->role)) && (!key.of_tokens || k.tokens())});
+            fields.push_back({field_of(table, key), now && (!key.of_tokens || k.tokens())});
+    }
     return fields;
 }
 
@@ -136,8 +138,7 @@ std::vector<OfferedGroup> offered_groups(const Kinds& k) {
           {{"train", "global_batch", integer}, trains},
           {{"train", "accumulate", integer}, trains},
           {{"train", "micro_batch", integer}, false},
-          {{"train", "clip_norm", number}, trains},
-          {{"train", "recompute", words, scenario::recompute_kinds()}, trains}}},
+          {{"train", "clip_norm", number}, trains}}},
         {"model",
          {{{"model", "kind", words, scenario::model_kinds()}, trains},
           {{"model", "dim", integer}, trains && !toy},
@@ -184,14 +185,20 @@ std::vector<OfferedGroup> offered_groups(const Kinds& k) {
     };
 }
 
-/// offered_groups() with the fields that core/parallel declares behind what picks the strategy.
+/// offered_groups() with the fields that core/parallel declares: the strategy's behind what picks it, the
+/// rest of [parallel] behind them, those of other tables at the end.
 std::vector<OfferedGroup> offered(const Kinds& k) {
     std::vector<OfferedGroup> groups = offered_groups(k);
-    const auto group = std::ranges::find(groups, "parallel", &OfferedGroup::id);
-    std::vector<Offered> declared = strategy_fields(k);
-    const std::vector<Offered> of_dims = model_fields(k);
-    declared.insert(declared.end(), of_dims.begin(), of_dims.end());
-    group->fields.insert(group->fields.begin() + 1, declared.begin(), declared.end());
+    for (OfferedGroup& group : groups) {
+        std::vector<Offered> declared = model_fields(group.id, k);
+        auto at = group.fields.end();
+        if (group.id == "parallel") {
+            const std::vector<Offered> own = strategy_fields(k);
+            declared.insert(declared.begin(), own.begin(), own.end());
+            at = group.fields.begin() + 1;
+        }
+        group.fields.insert(at, declared.begin(), declared.end());
+    }
     return groups;
 }
 

@@ -71,7 +71,7 @@ std::vector<WhatIf> what_ifs(const std::string& text, const std::string& path) {
     questions.push_back(prefetch(value("parallel", "backward_prefetch")));
     questions.push_back(units(value("parallel", "units")));
     const bool offloads = strategy.is(&parallel::Declaration::offloads, s.parallel);
-    const bool again = s.recompute != nn::Recompute::none;
+    const bool again = s.parallel.recompute != nn::Recompute::none;
     questions.push_back(
         one(offloads ? "no_offload" : "offload", "parallel", "cpu_offload", offloads ? "false" : "true"));
     questions.push_back(one(again ? "no_recompute" : "recompute", "train", "recompute",
