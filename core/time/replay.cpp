@@ -2,7 +2,6 @@
 #include <array>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "core/comm/schedule/own/own_algorithm.h"
 #include "core/time/clock.h"
 #include "core/time/hops.h"
+#include "core/time/machine_links.h"
 #include "core/time/unrecorded.h"
 #include "core/trace/recorded.h"
 
@@ -31,7 +31,7 @@ using trace::EventKind;
 class Replay {
   public:
     Replay(const trace::Trace& trace, const Profile& profile, Absent absent)
-        : trace_(trace), profile_(profile), absent_(absent) {
+        : trace_(trace), profile_(profile), links_(trace, profile), absent_(absent) {
         clock_.kind = ClockKind::modelled;
         clock_.profile = profile.name;
         make_nodes();
@@ -39,7 +39,6 @@ class Replay {
         order_dependencies();
         match_collectives();
         assign_hops();
-        if (profile.node_bytes_per_s > 0) count_sharers();
     }
 
     Clock play() {
@@ -193,25 +192,6 @@ class Replay {
                !trace_.ranks[static_cast<size_t>(rank)].events.empty();
     }
 
-    /// How many groups of its mesh dim cross the border of a node that it crosses too: the most over its
-    /// nodes.
-    void count_sharers() {
-        std::map<std::pair<std::string, int32_t>, int32_t> crossing;  // (dim, node) → groups
-        std::vector<std::set<int32_t>> nodes_of_group;
-        for (const trace::Group& group : trace_.groups) {
-            std::set<int32_t>& on = nodes_of_group.emplace_back();
-            for (const int32_t rank : group.ranks) on.insert(machine(rank));
-            if (on.size() < 2) continue;
-            for (const int32_t node : on) ++crossing[{group.mesh_dim, node}];
-        }
-        for (size_t g = 0; g < trace_.groups.size(); ++g) {
-            int32_t& most = sharers_.emplace_back(1);
-            if (nodes_of_group[g].size() < 2) continue;
-            for (const int32_t node : nodes_of_group[g])
-                most = std::max(most, crossing[{trace_.groups[g].mesh_dim, node}]);
-        }
-    }
-
     void assign_hops() {
         for (size_t r = 0; r < trace_.ranks.size(); ++r) {
             const trace::RankTrace& rank = trace_.ranks[r];
@@ -299,23 +279,15 @@ class Replay {
         return finished;
     }
 
-    int32_t machine(int32_t rank) const {
-        const auto at = static_cast<size_t>(rank);
-        return at < trace_.info.node_of_rank.size() ? trace_.info.node_of_rank[at] : 0;
-    }
-    Link link(const Instance& instance, int32_t a, int32_t b) const {
-        const auto group = static_cast<size_t>(instance.group);
-        return {machine(a) != machine(b), group < sharers_.size() ? sharers_[group] : 1};
-    }
-
     /// What is known of a collective without hops, over the members that recorded it.
     Unrecorded summary(const Instance& instance) const {
         Unrecorded found;
         found.members = static_cast<int32_t>(instance.ranks.size());
-        found.link = link(instance, instance.ranks[0], instance.ranks[0]);
+        found.link = links_.link(instance.group, instance.ranks[0], instance.ranks[0]);
         for (size_t i = 0; i < instance.ranks.size(); ++i) {
-            found.node_of.push_back(machine(instance.ranks[i]));
-            if (machine(instance.ranks[i]) != machine(instance.ranks[0])) found.link.between_nodes = true;
+            found.node_of.push_back(links_.machine(instance.ranks[i]));
+            if (links_.machine(instance.ranks[i]) != links_.machine(instance.ranks[0]))
+                found.link.between_nodes = true;
             if (instance.nodes[i] == kNone) continue;
             const Event& e = event(instance.nodes[i]);
             found.event = &e;
@@ -376,11 +348,12 @@ class Replay {
             if (src == position_.end() || dst == position_.end()) {
                 cannot_replay(place.rank, static_cast<size_t>(hop.event));
             }
-            hops.push_back({hop.round,
-                            src->second,
-                            dst->second,
-                            hop_ns(profile_, hop.bytes, link(instance, hop.src, hop.dst), hop.reduces != 0),
-                            {}});
+            hops.push_back(
+                {hop.round,
+                 src->second,
+                 dst->second,
+                 hop_ns(profile_, hop.bytes, links_.link(instance.group, hop.src, hop.dst), hop.reduces != 0),
+                 {}});
         }
         position_.clear();
         std::vector<int64_t> ends = time_hops(hops, static_cast<int32_t>(members), begin);
@@ -405,8 +378,8 @@ class Replay {
     std::shared_ptr<const comm::OwnAlgorithm> own_;
     const trace::Trace& trace_;
     const Profile& profile_;
+    MachineLinks links_;
     Absent absent_;
-    std::vector<int32_t> sharers_;  // by group; empty: nothing is shared
     Clock clock_;
     std::vector<size_t> first_node_;  // by rank
     std::vector<Node> nodes_;         // rank by rank, in order of issue
