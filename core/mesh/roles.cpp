@@ -1,12 +1,11 @@
 #include "core/mesh/roles.h"
 
 #include <algorithm>
-#include <array>
 
 namespace meshscope::mesh {
 namespace {
 
-constexpr std::array<std::string_view, 5> kNames{"replicate", "shard", "tp", "pp", "cp"};
+constexpr std::array<std::string_view, kRoles> kNames{"replicate", "shard", "tp", "pp", "cp"};
 
 }  // namespace
 
@@ -25,14 +24,8 @@ Roles roles_of(const Names& names) {
     for (std::size_t d = 0; d < names.size(); ++d) {
         const std::optional<Role> role = role_of(names[d]);
         if (!role) continue;
-        if (is_data(*role))
-            roles.data.push_back(d);
-        else if (*role == Role::tp)
-            roles.tp = d;
-        else if (*role == Role::pp)
-            roles.pp = d;
-        else
-            roles.cp = d;
+        roles.by_role[static_cast<std::size_t>(*role)] = d;
+        (is_data(*role) ? roles.data : roles.model).push_back(d);
     }
     return roles;
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -18,13 +20,18 @@ std::string_view name(Role role);
 /// The role that a dim's name has, torchtitan's words; none for any other name.
 std::optional<Role> role_of(std::string_view dim_name);
 
+inline constexpr std::size_t kRoles = 5;
+
 /// A mesh's dims by role.
 struct Roles {
-    std::vector<std::size_t> data;  ///< replicate and shard dims, in mesh order
-    std::optional<std::size_t> tp, pp, cp;
+    std::vector<std::size_t> data;   ///< replicate and shard dims, in mesh order
+    std::vector<std::size_t> model;  ///< those of the other roles, which share out the model, in mesh order
+    std::array<std::optional<std::size_t>, kRoles> by_role;
+
+    std::optional<std::size_t> of(Role role) const { return by_role[static_cast<std::size_t>(role)]; }
 };
 
-/// By the dims' names; dims without a role stand in none of the lists. O(names).
+/// By the dims' names; dims without a role stand nowhere. O(names).
 Roles roles_of(const Names& names);
 
 /// Whether a rank of `role` works on samples of its own: replicate and shard.

@@ -23,6 +23,9 @@ struct ModelDeclaration {
     /// dim; else after everything else of the scenario's strategy.
     std::vector<Refusal> (*settle)(StrategyOptions&, const StrategyUse&);
     std::string_view table = "parallel";  ///< where its keys stand
+    /// Each of its ranks holds a part of the parameters. False: all of them, and gradients are averaged over
+    /// its ranks as over data ranks, whose mesh dim its own is flattened into.
+    bool cuts_parameters = false;
     /// What it goes together with depends on the data strategy: where that is not known, it is not read.
     bool asks_strategy = false;
     /// What a checkpoint's state of the strategy belongs to besides; see Declaration::state_word.
@@ -33,6 +36,9 @@ struct ModelDeclaration {
 
 /// All of them, in the order in which they are read.
 std::span<const ModelDeclaration* const> model_declarations();
+
+/// The one of a mesh dim; null for a data dim's role.
+const ModelDeclaration* model_declaration(mesh::Role role);
 
 /// Refuses those of the keys that are there: they mean something only on a mesh with a dim of that role.
 std::vector<Refusal> keys_without_dim(const StrategyUse& use, std::span<const StrategyKey> keys,

@@ -15,6 +15,12 @@ std::span<const ModelDeclaration* const> model_declarations() {
     return kAll;
 }
 
+const ModelDeclaration* model_declaration(mesh::Role role) {
+    for (const ModelDeclaration* const each : model_declarations())
+        if (each->role == role) return each;
+    return nullptr;
+}
+
 std::vector<Refusal> keys_without_dim(const StrategyUse& use, std::span<const StrategyKey> keys,
                                       mesh::Role role) {
     std::vector<Refusal> found;

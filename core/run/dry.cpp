@@ -51,8 +51,9 @@ std::vector<int32_t> distinct_ranks(const mesh::DeviceMesh& mesh, int32_t world_
     for (int64_t d = 0; d < mesh.ndim(); ++d) {
         std::vector<int64_t> next;
         for (const int64_t place : places)
-            for (const int64_t c : chosen(mesh.size(d), static_cast<std::size_t>(d) == roles.pp ||
-                                                            static_cast<std::size_t>(d) == roles.cp))
+            for (const int64_t c :
+                 chosen(mesh.size(d), static_cast<std::size_t>(d) == roles.of(mesh::Role::pp) ||
+                                          static_cast<std::size_t>(d) == roles.of(mesh::Role::cp)))
                 next.push_back(place * mesh.size(d) + c);
         places = std::move(next);
     }

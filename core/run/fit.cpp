@@ -66,10 +66,11 @@ Sizes sizes_of(const scenario::Scenario& s) {
     if (const auto& shape = s.parallel.pipeline.shape) sizes.pieces *= shape->microbatches;
     sizes.world = scenario::world_size(s);
     const mesh::Roles roles = mesh::roles_of(s.mesh_names);
-    const auto size = [&](const std::optional<std::size_t>& dim) {
+    const auto size = [&](mesh::Role role) {
+        const auto dim = roles.of(role);
         return dim ? static_cast<double>(s.mesh_shape[*dim]) : 1.0;
     };
-    sizes.tp = size(roles.tp), sizes.pp = size(roles.pp), sizes.cp = size(roles.cp);
+    sizes.tp = size(mesh::Role::tp), sizes.pp = size(mesh::Role::pp), sizes.cp = size(mesh::Role::cp);
     return sizes;
 }
 

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/mesh/roles.h"
 #include "core/parallel/declaration.h"
+#include "core/parallel/model_declaration.h"
 
 namespace meshscope::run {
 
@@ -66,9 +67,13 @@ DataDims data_dims(const scenario::Scenario& scenario) {
     const mesh::Roles roles = mesh::roles_of(scenario.mesh_names);
     DataDims dims;
     for (const std::size_t d : roles.data) dims.push_back({d});
-    if (!roles.cp) return dims;
-    if (dims.empty() || !parallel::declaration(scenario.parallel.data).data_parallel) return {{*roles.cp}};
-    dims.back().push_back(*roles.cp);
+    std::vector<std::size_t> joined;
+    for (const std::size_t d : roles.model)
+        if (!parallel::model_declaration(*mesh::role_of(scenario.mesh_names[d]))->cuts_parameters)
+            joined.push_back(d);
+    if (joined.empty()) return dims;
+    if (dims.empty() || !parallel::declaration(scenario.parallel.data).data_parallel) return {joined};
+    dims.back().insert(dims.back().end(), joined.begin(), joined.end());
     std::ranges::sort(dims.back());
     return dims;
 }

@@ -6,6 +6,7 @@
 
 #include "core/mesh/roles.h"
 #include "core/nn/model.h"
+#include "core/parallel/model_declaration.h"
 
 namespace meshscope::run {
 namespace {
@@ -91,10 +92,13 @@ memory::ModelState zero_formula(const scenario::Scenario& scenario) {
     // Without names no dim has a role.
     for (std::size_t d = 0; d < std::min(scenario.mesh_shape.size(), scenario.mesh_names.size()); ++d) {
         const std::optional<mesh::Role> role = mesh::role_of(scenario.mesh_names[d]);
-        if (role == mesh::Role::tp || role == mesh::Role::pp)
-            parameters /= static_cast<double>(scenario.mesh_shape[d]);
-        else if (role == mesh::Role::shard || role == mesh::Role::cp)  // cp ranks hold shards as well
-            ranks *= static_cast<double>(scenario.mesh_shape[d]);
+        if (!role || role == mesh::Role::replicate) continue;
+        const auto size = static_cast<double>(scenario.mesh_shape[d]);
+        const parallel::ModelDeclaration* const way = parallel::model_declaration(*role);
+        if (way != nullptr && way->cuts_parameters)
+            parameters /= size;
+        else  // ranks that share the model out but hold all parameters hold shards as data ranks do
+            ranks *= size;
     }
     return memory::zero_state(stage, parameters, ranks, {4, 4, states});
 }
@@ -119,8 +123,9 @@ std::optional<double> activation_formula(const scenario::Scenario& scenario) {
             return std::nullopt;
     }
     const mesh::Roles roles = mesh::roles_of(scenario.mesh_names);
-    if (roles.cp) samples /= static_cast<double>(scenario.mesh_shape[*roles.cp]);  // a part of each
-    const std::optional<std::size_t> tp = roles.tp;
+    if (const auto cp = roles.of(mesh::Role::cp))
+        samples /= static_cast<double>(scenario.mesh_shape[*cp]);  // a part of each
+    const std::optional<std::size_t> tp = roles.of(mesh::Role::tp);
     const auto width = static_cast<double>(model.dim);
     const memory::BlockShape block{
         .tokens = samples * static_cast<double>(model.seq),

@@ -113,19 +113,20 @@ void Training::load(const parallel::InitialValues& values) {
 
 bool Training::reports() const {
     if (!runner_->reads_target()) return false;
-    const mesh::Roles roles = mesh::roles_of(plan_.mesh.names());
+    const auto pp = mesh::roles_of(plan_.mesh.names()).of(mesh::Role::pp);
     for (std::size_t d = 0; d < coordinate_.size(); ++d)
-        if (d != roles.pp && !is_first_along(d)) return false;
+        if (d != pp && !is_first_along(d)) return false;
     return true;
 }
 
 bool Training::answers_for(const parallel::LocalParameter& local) const {
     if (!local.owned) return false;
     const mesh::Roles roles = mesh::roles_of(plan_.mesh.names());
-    if (roles.tp && !local.parameter->box.cut() && !is_first_along(*roles.tp)) return false;
+    const auto tp = roles.of(mesh::Role::tp), pp = roles.of(mesh::Role::pp);
+    if (tp && !local.parameter->box.cut() && !is_first_along(*tp)) return false;
     if (strategy_.data_parallel) return true;
     for (std::size_t d = 0; d < coordinate_.size(); ++d)
-        if (d != roles.tp && d != roles.pp && !is_first_along(d)) return false;
+        if (d != tp && d != pp && !is_first_along(d)) return false;
     return true;
 }
 

@@ -169,10 +169,9 @@ Scenario with_strategy(const Scenario& s, std::string_view strategy) {
     if (std::ranges::find(known, strategy) == known.end())
         throw InvalidArgument(
             {"scenario.unknown_word", {{"key", "compare.strategies"}, {"word", std::string(strategy)}}});
-    const mesh::Roles roles = mesh::roles_of(s.mesh_names);
     const int64_t ranks =
         std::accumulate(s.mesh_shape.begin(), s.mesh_shape.end(), int64_t{1}, std::multiplies<>());
-    if (roles.tp || roles.pp || roles.cp || ranks < 2)
+    if (!mesh::roles_of(s.mesh_names).model.empty() || ranks < 2)
         throw InvalidArgument({"scenario.strategy_needs_data_mesh", {{"strategy", std::string(strategy)}}});
     if (is_hybrid(strategy) && (ranks % 2 != 0 || ranks < 4) && own_word(s) != strategy)
         throw InvalidArgument({"scenario.strategy_needs_even_ranks", {{"ranks", ranks}}});

@@ -228,9 +228,8 @@ void check_norm(const Section& root, bool mesh_known, const Scenario& s) {
     const Section eval = root.section("eval");
     if (eval.present()) eval.report_key("every", {"scenario.norm_eval", {}});
     if (!mesh_known) return;
-    const mesh::Roles roles = mesh::roles_of(s.mesh_names);
-    for (const auto& dim : {roles.tp, roles.pp, roles.cp})
-        if (dim) root.section("mesh").report("names", {"scenario.norm_mesh", {{"dim", s.mesh_names[*dim]}}});
+    for (const std::size_t dim : mesh::roles_of(s.mesh_names).model)
+        root.section("mesh").report("names", {"scenario.norm_mesh", {{"dim", s.mesh_names[dim]}}});
     if (root.section("train").sure("global_batch", "accumulate")) check_rows(model, s);
 }
 

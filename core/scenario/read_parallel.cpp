@@ -19,8 +19,7 @@ namespace {
 
 /// DataParallel is one process with several devices: nothing else can share it.
 void check_one_process(const Section& root, const Section& parallel, const Scenario& s) {
-    const mesh::Roles roles = mesh::roles_of(s.mesh_names);
-    if (roles.tp || roles.pp || roles.cp) parallel.report("data", {"scenario.dp_one_process", {}});
+    if (!mesh::roles_of(s.mesh_names).model.empty()) parallel.report("data", {"scenario.dp_one_process", {}});
     const Section data = root.section("data");
     if (s.data_sampler) data.report("sampler", {"scenario.dp_sampler", {}});
 }

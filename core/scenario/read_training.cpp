@@ -97,7 +97,7 @@ void read_hardware(const Section& root, Scenario& s) {
         s.node_of_rank.push_back(static_cast<int32_t>(rank / *ranks_per_node));
 }
 
-constexpr int64_t kMostSamples = int64_t{1} << 24;  ///< each rank keeps a loss of each
+constexpr int64_t kMostEvaluated = int64_t{1} << 24;  ///< each rank keeps a loss of each
 
 /// Where there is nothing to evaluate on, or nobody who could.
 void refuse_combinations(const Section& eval, const Scenario& s) {
@@ -170,9 +170,10 @@ void read_evaluation(const Section& root, Scenario& s) {
     eval.require("samples");
     const int64_t last = root.section("train").sure("steps") ? s.steps : std::numeric_limits<int32_t>::max();
     s.evaluation.every = static_cast<int32_t>(eval.integer("every", {1, last}).value_or(0));
-    s.evaluation.samples = eval.integer("samples", {1, kMostSamples}).value_or(0);
+    s.evaluation.samples = eval.integer("samples", {1, kMostEvaluated}).value_or(0);
     const int64_t micro_batch = s.global_batch / data_parallel_size(s) / s.accumulate;
-    s.evaluation.batch = eval.integer("batch", {1, kMostSamples}).value_or(std::max<int64_t>(1, micro_batch));
+    s.evaluation.batch =
+        eval.integer("batch", {1, kMostEvaluated}).value_or(std::max<int64_t>(1, micro_batch));
     refuse_combinations(eval, s);
 }
 

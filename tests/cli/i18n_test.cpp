@@ -13,6 +13,7 @@
 #include "backends/tcp/frame.h"
 #include "backends/tcp/handshake.h"
 #include "core/parallel/declaration.h"
+#include "core/parallel/model_declaration.h"
 #include "core/scenario/keys.h"
 #include "tests/test.h"
 #include "tests/tree.h"

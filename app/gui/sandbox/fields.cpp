@@ -8,6 +8,7 @@
 #include "app/gui/sandbox/toml_text.h"
 #include "core/base/text.h"
 #include "core/parallel/declaration.h"
+#include "core/parallel/model_declaration.h"
 #include "core/scenario/keys.h"
 #include "core/scenario/words.h"
 

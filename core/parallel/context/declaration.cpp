@@ -42,7 +42,7 @@ void refuse_sequence(const StrategyUse& use, bool balanced, int64_t ranks, std::
 }
 
 /// Ulysses gives every rank whole heads, of those that tensor parallelism leaves it.
-void refuse_heads(const StrategyUse& use, int64_t ranks, std::vector<Refusal>& found) {
+void refuse_ulysses_heads(const StrategyUse& use, int64_t ranks, std::vector<Refusal>& found) {
     const auto tp = use.dim(mesh::Role::tp);
     const int64_t tp_ranks = tp ? use.shape[*tp] : 1, parts = ranks * tp_ranks;
     for (const auto& [key, heads] : use.head_counts()) {
@@ -87,7 +87,7 @@ std::vector<Refusal> settle_context(StrategyOptions& options, const StrategyUse&
     const bool* const balance = asked.as<bool>();
     cp.load_balance = !ulysses && (balance != nullptr ? *balance : model.seq % (2 * ranks) == 0);
     if (ranks > 1) refuse_sequence(use, cp.load_balance, ranks, found);
-    if (ulysses) refuse_heads(use, ranks, found);
+    if (ulysses) refuse_ulysses_heads(use, ranks, found);
     return found;
 }
 
@@ -99,7 +99,7 @@ const ModelDeclaration kContextParallel{
     .keys = kContextKeys,
     .settle = settle_context,
     .no_evaluation = [](const StrategyOptions&, const mesh::Names& names) -> std::string_view {
-        return mesh::roles_of(names).cp ? "scenario.eval_context" : "";
+        return mesh::roles_of(names).of(mesh::Role::cp) ? "scenario.eval_context" : "";
     }};
 
 }  // namespace meshscope::parallel

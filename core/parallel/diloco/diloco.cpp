@@ -248,7 +248,7 @@ constexpr StrategyKey kDilocoKeys[] = {
 
 /// Ranks of a cp group see parts of one sample: their gradients must be summed in every step.
 void refuse_context(const StrategyUse& use, std::string_view word, std::vector<Refusal>& found) {
-    if (use.mesh_known && mesh::roles_of(use.names).cp)
+    if (use.mesh_known && use.dim(mesh::Role::cp))
         found.push_back({"data", {"scenario.local_steps_cp", {{"strategy", std::string(word)}}}});
 }
 

@@ -166,6 +166,7 @@ const ModelDeclaration kPipelineParallel{
     .role = mesh::Role::pp,
     .keys = kPipelineKeys,
     .settle = settle_pipeline,
+    .cuts_parameters = true,
     .asks_strategy = true,
     .state_word = [](const StrategyOptions& options) -> std::string {
         const auto& shape = options.pipeline.shape;

@@ -25,7 +25,7 @@ constexpr StrategyKey kTensorKeys[] = {
 };
 
 /// Heads that the tp ranks cannot share evenly.
-void refuse_heads(const StrategyUse& use, std::size_t dim, std::vector<Refusal>& found) {
+void refuse_uneven_heads(const StrategyUse& use, std::size_t dim, std::vector<Refusal>& found) {
     const int64_t ranks = use.shape[dim];
     for (const auto& [name, n] : use.head_counts()) {
         const int64_t heads = n;
@@ -66,13 +66,14 @@ std::vector<Refusal> settle_tensor(StrategyOptions& options, const StrategyUse& 
                                      {{"key", std::string("parallel.tp_plan = \"linear\"")},
                                       {"other", std::string("parallel.sequence_parallel")}}},
                          .of = Refusal::Of::key});
-    if (tokens && model.heads >= 1) refuse_heads(use, *dim, found);
+    if (tokens && model.heads >= 1) refuse_uneven_heads(use, *dim, found);
     return found;
 }
 
 }  // namespace
 
 extern const ModelDeclaration kTensorParallel;
-const ModelDeclaration kTensorParallel{.role = mesh::Role::tp, .keys = kTensorKeys, .settle = settle_tensor};
+const ModelDeclaration kTensorParallel{
+    .role = mesh::Role::tp, .keys = kTensorKeys, .settle = settle_tensor, .cuts_parameters = true};
 
 }  // namespace meshscope::parallel
