@@ -1,11 +1,13 @@
 #include "core/scenario/keys.h"
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
 
 #include "core/base/error.h"
+#include "core/parallel/model_declaration.h"
 #include "core/scenario/scenario.h"
 #include "tests/test.h"
 #include "tests/tree.h"
@@ -87,6 +89,25 @@ TEST_CASE("docs/scenario.md tables every key with the reader's type and default,
         INFO(full);
         CHECK(known.count(full) == 1);
     }
+}
+
+TEST_CASE("each mesh dim that shares a model out is declared once, and its keys are keys of the format") {
+    for (std::size_t i = 0; i < mesh::kRoles; ++i) {
+        const auto role = static_cast<mesh::Role>(i);
+        INFO(mesh::name(role));
+        const auto all = parallel::model_declarations();
+        CHECK(std::ranges::count_if(all, [&](const parallel::ModelDeclaration* each) {
+                  return each->role == role;
+              }) == (mesh::is_data(role) ? 0 : 1));
+    }
+    for (const parallel::ModelDeclaration* const each : parallel::model_declarations())
+        for (const parallel::StrategyKey& declared : each->keys) {
+            INFO(declared.name);
+            const auto keys = scenario::keys_of(each->table);
+            const auto key = std::ranges::find(keys, declared.name, &Key::name);
+            REQUIRE(key != keys.end());
+            CHECK(key->type == declared.type());
+        }
 }
 
 namespace {
