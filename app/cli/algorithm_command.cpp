@@ -303,9 +303,7 @@ void export_it(const Words& words, CommandContext& context) {
 // --------------------------------------------------------------------------------------------------
 
 void add_subject(CLI::App& command, Words& words, const CommandContext& context) {
-    command.add_option("what", words.what, context.text("cli.algorithm.help.what"))
-        ->required()
-        ->type_name("FILE");
+    command.add_option("ALGORITHM", words.what, context.text("cli.algorithm.help.what"))->required();
     add_integer(command, "--ranks", words.ranks, context.text("cli.algorithm.help.ranks"),
                 {2, comm::own::kMostRanks})
         ->type_name("P");

@@ -136,8 +136,8 @@ TEST_CASE("mesh ends with the contract's exit codes, and says what was wrong") {
     const std::vector<Row> rows{
         {{"--shape", "3,3", "--world", "8"}, 65, "needs 9 ranks, but the world has 8"},
         {{"--shape", "2,2", "--names", "a"}, 65, "but 1 name was given"},
-        {{"--shape", "2,2", "--names", "a,a"}, 65, "stands twice"},
-        {{"--shape", "2,2", "--ranks", "0,1,1,2", "--world", "8"}, 65, "rank 1 stands twice"},
+        {{"--shape", "2,2", "--names", "a,a"}, 65, "appears twice"},
+        {{"--shape", "2,2", "--ranks", "0,1,1,2", "--world", "8"}, 65, "rank 1 appears twice"},
         {{"--shape", "0,4"}, 65, "size 0"},
         {{"--shape", "2,x"}, 2, "\"x\" is no whole number"},
         {{"--shape", "2,"}, 2, "\"\" is no whole number"},

@@ -148,7 +148,7 @@ TEST_CASE("predict shows a synchronisation however seldom the ranks synchronise"
         CHECK(seldom["predicted"]["ranks"][0]["peak_bytes"] == often["predicted"]["ranks"][0]["peak_bytes"]);
     }
     const std::string path = scenario("20000", "data = \"local_sgd\"\nsync_every = 10000\n");
-    CHECK(program::run({"--lang", "en", "predict", path}).out.find("synchronise too seldom") !=
+    CHECK(program::run({"--lang", "en", "predict", path}).out.find("synchronise too rarely") !=
           std::string::npos);
     CHECK(program::run({"--lang", "zh", "predict", path}).out.find("两次同步相隔太多步") !=
           std::string::npos);
