@@ -25,8 +25,11 @@ Roles roles_of(const Names& names) {
         const std::optional<Role> role = role_of(names[d]);
         if (!role) continue;
         roles.by_role[static_cast<std::size_t>(*role)] = d;
-        (is_data(*role) ? roles.data : roles.model).push_back(d);
+        if (is_data(*role)) roles.data.push_back(d);
     }
+    for (std::size_t role = 0; role < kRoles; ++role)
+        if (const auto dim = roles.by_role[role]; dim && !is_data(static_cast<Role>(role)))
+            roles.model.push_back(*dim);
     return roles;
 }
 

@@ -25,7 +25,8 @@ inline constexpr std::size_t kRoles = 5;
 /// A mesh's dims by role.
 struct Roles {
     std::vector<std::size_t> data;   ///< replicate and shard dims, in mesh order
-    std::vector<std::size_t> model;  ///< those of the other roles, which share out the model, in mesh order
+    std::vector<std::size_t>
+        model;  ///< those of the other roles, which share out the model, in the roles' order
     std::array<std::optional<std::size_t>, kRoles> by_role;
 
     std::optional<std::size_t> of(Role role) const { return by_role[static_cast<std::size_t>(role)]; }

@@ -9,7 +9,7 @@ using Dims = std::vector<std::size_t>;
 TEST_CASE("dims get their roles from their names") {
     const mesh::Roles roles = mesh::roles_of({"pp", "replicate", "shard", "cp", "tp"});
     CHECK(roles.data == Dims{1, 2});
-    CHECK(roles.model == Dims{0, 3, 4});
+    CHECK(roles.model == Dims{4, 0, 3});
     CHECK(roles.of(mesh::Role::shard) == 2U);
     CHECK(roles.of(mesh::Role::pp) == 0U);
     CHECK(roles.of(mesh::Role::cp) == 3U);

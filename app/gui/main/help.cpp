@@ -9,43 +9,43 @@ constexpr const char* kEnglish = R"(meshscope-app: watch a distributed training 
 
 Usage: meshscope-app [FILE.mscope | scenario.toml | LESSON] … [options]
 
-Without a file the window opens on its lessons. A scenario or lesson is really run first. Two to four of them are
-laid side by side.
+Without a file the window opens the list of lessons. A scenario or lesson is run first. Two to four files are shown
+side by side.
 
 Window
-  --lang en|zh              language (else the system's)
+  --lang en|zh              language (default: the system's)
   --theme dark|light|contrast
-  --scale 0.75 … 3          size of text and everything
+  --scale 0.75 … 3          scale of text and pictures
   --view {views}
   --form one|side_by_side|lanes|grid|timed_grid
-                            of a view: one call or algorithms of it side by side; the
-                            timeline's lanes, or a pipeline's micro-batches as a grid, in
+                            form of a view. Collective: one call, or algorithms side by side;
+                            timeline: lanes, or a pipeline's micro-batches as a grid, in
                             slots or on the clock
-  --form matrices|rows      of tensors: a layer's products, or the rows that ranks keep
-  --step N                  the lesson's step to start on, from 1; one --frames shows its own moment
-  --rank R                  the rank that is selected
+  --form matrices|rows      form of Tensors: a layer's products, or the rows that ranks keep
+  --step N                  the lesson's step to start on, from 1; --frames 1 shows that step's moment
+  --rank R                  the selected rank
   --at EVENT|TIME           the cursor: rank R's event 1042, or 12.5ms
   --clock modelled|measured
-  --reduced-motion          nothing travels
+  --reduced-motion          without animation
   --size 1280x720           of the window or the frames
 
 Without a display
-  --export FILE             what is seen, by FILE's ending: .png .svg .gif .mp4
+  --export FILE             what the window shows; FILE's ending says how: .png .svg .gif .mp4
                             .html (a page with the run inside)
-  --force                   also where a file of another kind has that name
-  --render FOLDER           writes frame_00000.png … there
-  --from 0 --to 1           the part of the run, as fractions
+  --force                   overwrite files of another kind too
+  --render FOLDER           write frame_00000.png … there
+  --from 0 --to 1           the part of the run to show, as fractions
                             A film (--render, .gif, .mp4) of a lesson plays its steps, each in its own view, without
                             the questions. With --view, --step, --rank, --at or a part of the run it plays that
                             instead; of a run without a lesson it shows the timeline, or --view.
-  --frames N                how many frames (else --seconds × --fps)
+  --frames N                number of frames (default: --seconds × --fps)
   --seconds S --fps 30
-  --mp4 FILE                and a film of them, by ffmpeg
+  --mp4 FILE                and make a film of them with ffmpeg
 
 For testing
-  --bench N                 times N frames drawn off screen, prints JSON
-  --bench-app               every view, and a trace of a million events
-  --dump-state FILE         keeps the window's state in FILE as JSON
+  --bench N                 time N frames drawn off screen; prints JSON
+  --bench-app               the same for every view, and for a trace of a million events
+  --dump-state FILE         write the window's state to FILE as JSON
 
   --help, --version
 
@@ -67,24 +67,24 @@ constexpr const char* kChinese = R"(meshscope-app：一步一步看一次分布�
 不给文件时，窗口打开课程页。场景和课程都会先真正运行一次。给两到四个时并排对比。
 
 窗口
-  --lang en|zh              语言（否则用系统的）
+  --lang en|zh              语言（默认用系统的）
   --theme dark|light|contrast
-  --scale 0.75 … 3          文字和所有东西的大小
+  --scale 0.75 … 3          文字和图形的缩放
   --view {views}
   --form one|side_by_side|lanes|grid|timed_grid
-                            视图的画法：单次调用，或几种算法并排；时间线的泳道，
-                            或流水线的 micro-batch 方格图，按格或按时钟
+                            视图的样式。集合通信：单次调用，或几种算法并排；
+                            时间线：泳道，或流水线的 micro-batch 方格图，按格或按时钟
   --form matrices|rows      张量的样式：一层的矩阵乘法，或各 rank 保存的行
   --step N                  从课程的第几步开始，从 1 数起
   --rank R                  选中哪个 rank
   --at EVENT|TIME           光标：rank R 的第 1042 个事件，或 12.5ms
-  --clock modelled|measured 模型时钟或实测时钟
-  --reduced-motion          没有移动的动画
+  --clock modelled|measured 建模时钟或实测时钟
+  --reduced-motion          不播放动画
   --size 1280x720           窗口或帧的大小
 
 没有显示器时
-  --export FILE             导出看到的画面，格式由 FILE 的结尾决定：.png .svg .gif .mp4
-                            .html（一个装着这次运行的网页）
+  --export FILE             导出看到的画面，格式由 FILE 的后缀决定：.png .svg .gif .mp4
+                            .html（包含这次运行的网页）
   --force                   即使同名文件是别的类型，也覆盖它
   --render FOLDER           把 frame_00000.png … 写到那里
   --from 0 --to 1           运行的哪一段，用比例表示
@@ -96,7 +96,7 @@ constexpr const char* kChinese = R"(meshscope-app：一步一步看一次分布�
   --mp4 FILE                再用 ffmpeg 做成影片
 
 测试用
-  --bench N                 不显示地画 N 帧并计时，输出 JSON
+  --bench N                 离屏画 N 帧并计时，输出 JSON
   --bench-app               每个视图，再加一份一百万个事件的记录
   --dump-state FILE         把窗口的状态以 JSON 写在 FILE 里
 
@@ -109,7 +109,8 @@ constexpr const char* kChinese = R"(meshscope-app：一步一步看一次分布�
   meshscope-app hsdp --view memory --export peak.svg
   meshscope-app hsdp --render frames --seconds 10 --mp4 hsdp.mp4
 
-在窗口里，按 ? 列出按键。退出码：0 正常，2 用法错误，65 输入有误，69 没有显示器或 EGL，74 读写失败。
+在窗口里，按 ? 列出按键。退出码：0 正常，2 用法错误，65 输入有误，69 没有显示器或 EGL，74 读写失败，
+130 和 143 表示被 Ctrl-C 或 SIGTERM 终止。
 )";
 
 }  // namespace
