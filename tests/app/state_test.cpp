@@ -1,200 +1,16 @@
 #include <algorithm>
 
-#include "app/gui/session/actions.h"
-#include "app/gui/session/keys.h"
 #include "app/gui/view/collective_view.h"
-#include "app/gui/view/common.h"
-#include "harness.h"
+#include "machine.h"
 #include "tests/test.h"
 
 using namespace meshscope;
 using namespace meshscope::session;
-
-namespace {
-
-struct Machine {
-    AppState state;
-    Effects effects;
-    void act(const Action& action) { apply(state, action, effects); }
-    void settle() {
-        for (int i = 0; i < 400 && state.glide; ++i) act(Tick{0.05});
-    }
-    void press(window::Key key, bool shift = false, bool control = false, bool typing = false) {
-        if (const auto action = key_action(state, {key, shift, control}, typing)) act(*action);
-    }
-};
-
-Machine opened() {
-    Machine m;
-    m.act(ShowDocument{test::lesson()});
-    return m;
-}
-
-}  // namespace
-
-TEST_CASE("stepping by hop lands where the hop's data has arrived, on some rank") {
-    Machine m = opened();
-    m.act(SetCursor{0});
-    for (int i = 0; i < 5; ++i) {
-        const int64_t before = m.state.cursor.t_ns;
-        m.act(StepHop{1});
-        m.settle();
-        const int64_t now = m.state.cursor.t_ns;
-        CHECK(now > before);
-        bool edge = false;
-        for (const auto& hops : m.state.document->modelled.hops) {
-            for (const auto& hop : hops) edge = edge || hop.end_ns == now || hop.begin_ns == now;
-        }
-        CHECK(edge);
-    }
-}
-
-TEST_CASE("stepping back undoes stepping on") {
-    Machine m = opened();
-    m.act(JumpTo{false});
-    std::vector<int64_t> seen;
-    for (int i = 0; i < 6; ++i) {
-        m.act(StepEvent{1});
-        m.settle();
-        seen.push_back(m.state.cursor.t_ns);
-    }
-    for (size_t i = seen.size() - 1; i-- > 0;) {
-        m.act(StepEvent{-1});
-        m.settle();
-        CHECK(m.state.cursor.t_ns == seen[i]);
-    }
-}
-
-TEST_CASE("presses faster than the animation are not lost") {
-    Machine slow = opened(), fast = opened();
-    slow.act(SetCursor{0});
-    fast.act(SetCursor{0});
-    for (int i = 0; i < 3; ++i) {
-        slow.act(StepHop{1});
-        slow.settle();
-        fast.act(StepHop{1});
-    }
-    fast.settle();
-    CHECK(fast.state.cursor.t_ns == slow.state.cursor.t_ns);
-}
-
-TEST_CASE("a hop takes 320 ms at speed 1, and the way there eases in and out") {
-    Machine m = opened();
-    m.act(SetCursor{0});
-    m.act(StepHop{1});
-    const int64_t to = m.state.glide->to_ns;
-    m.act(Tick{0.16});
-    CHECK(static_cast<double>(m.state.cursor.t_ns) == Approx(static_cast<double>(to) / 2).margin(1));
-    m.act(Tick{0.15});
-    CHECK(m.state.glide);
-    m.act(Tick{0.02});
-    CHECK_FALSE(m.state.glide);
-    CHECK(m.state.cursor.t_ns == to);
-}
-
-TEST_CASE("reduced motion goes there at once") {
-    Machine m = opened();
-    m.act(SetReducedMotion{true});
-    m.act(SetCursor{0});
-    m.act(StepHop{1});
-    CHECK_FALSE(m.state.glide);
-    CHECK(m.state.cursor.t_ns > 0);
-}
-
-TEST_CASE("playing runs to the end, stops there, and starts anew from the beginning") {
-    Machine m = opened();
-    m.act(JumpTo{false});
-    m.act(TogglePlay{});
-    REQUIRE(m.state.playing);
-    m.act(Tick{0.1});
-    CHECK(m.state.cursor.t_ns > 0);
-    for (int i = 0; i < 5000 && m.state.playing; ++i) m.act(Tick{0.1});
-    CHECK_FALSE(m.state.playing);
-    CHECK(m.state.cursor.t_ns == m.state.document->modelled.end_ns);
-    m.act(TogglePlay{});
-    CHECK(m.state.playing);
-    CHECK(m.state.cursor.t_ns == 0);
-}
-
-TEST_CASE("playing comes to all that ends, rests there for a moment and says what happened") {
-    Machine m = opened();
-    m.act(JumpTo{false});
-    m.act(TogglePlay{});
-    CHECK_FALSE(shown_beat(m.state));
-    std::optional<view::Beat> last;
-    std::vector<int64_t> told;
-    double still = 0, longest_hop = 0, since = 0;
-    int64_t before = 0;
-    for (int i = 0; i < 200000 && m.state.playing; ++i) {
-        m.act(Tick{0.01});
-        since += 0.01;
-        still = m.state.cursor.t_ns == before ? still + 0.01 : 0;
-        CHECK(still < 0.5);
-        before = m.state.cursor.t_ns;
-        const auto now = shown_beat(m.state);
-        if (!now || (last && now->t_ns == last->t_ns)) continue;
-        CHECK(now->t_ns == m.state.cursor.t_ns);
-        if (now->hop) longest_hop = std::max(longest_hop, since);
-        since = 0;
-        told.push_back(now->t_ns);
-        last = now;
-    }
-    const auto& trace = *m.state.document->trace;
-    const int32_t rank = view::focus_rank(trace, m.state.selection);
-    std::vector<int64_t> all;
-    while (const auto next =
-               view::next_beat(trace, m.state.document->modelled, {all.empty() ? 0 : all.back()}, rank))
-        all.push_back(next->t_ns);
-    CHECK(told == all);
-    CHECK(longest_hop < 1.2);  // at most a call's rest, then the way to the hop
-    m.act(SetCursor{all.front() + 1});
-    CHECK_FALSE(shown_beat(m.state));
-}
-
-TEST_CASE("playing in the mesh, which stands still, goes to the view that shows what comes next") {
-    Machine m = opened();
-    m.act(SetView{view::ViewKind::mesh});
-    m.act(JumpTo{false});
-    m.act(TogglePlay{});
-    const auto next = m.state.stretch->beat;
-    REQUIRE(next);
-    const bool call = m.state.document->trace->event(next->event.rank, next->event.event).kind ==
-                      trace::EventKind::collective;
-    CHECK(m.state.view == (call ? view::ViewKind::collective : view::ViewKind::timeline));
-    for (const view::ViewKind kind : view::kViewKinds) {
-        if (kind == view::ViewKind::mesh) continue;
-        m.act(SetView{kind});
-        m.act(TogglePlay{});
-        m.act(TogglePlay{});
-        CHECK(m.state.view == kind);
-    }
-}
-
-TEST_CASE("after a step of a hop stands what happened, until the cursor moves on") {
-    Machine m = opened();
-    m.act(SetCursor{0});
-    m.act(StepHop{1});
-    m.settle();
-    REQUIRE(shown_beat(m.state));
-    CHECK(shown_beat(m.state)->t_ns == m.state.cursor.t_ns);
-    CHECK(shown_beat(m.state)->hop);
-    m.act(SetReducedMotion{true});
-    m.act(StepHop{1});
-    CHECK(shown_beat(m.state));
-    m.act(ShowDocument{test::lesson("22_ring")});
-    CHECK_FALSE(shown_beat(m.state));
-}
-
-TEST_CASE("playing goes from a quarter of the speed to sixteen times") {
-    Machine m = opened();
-    m.act(SetSpeed{100});
-    CHECK(m.state.speed == 16);
-    m.act(SetSpeed{0});
-    CHECK(m.state.speed == 0.25);
-}
+using test::Machine;
+using test::with_lesson;
 
 TEST_CASE("switching the clock keeps the place: the same event stays under the cursor") {
-    Machine m = opened();
+    Machine m = with_lesson();
     m.act(SelectRank{1});
     const auto& events = m.state.document->modelled.events[1];
     const auto middle = static_cast<size_t>(events.size() / 2);
@@ -210,7 +26,7 @@ TEST_CASE("switching the clock keeps the place: the same event stays under the c
 }
 
 TEST_CASE("a selected event brings its rank along: Escape clears all but who is asking") {
-    Machine m = opened();
+    Machine m = with_lesson();
     m.act(SelectEvent{{2, 3}, false});
     CHECK(m.state.selection.rank == 2);
     CHECK(m.state.selection.event == 3);
@@ -221,7 +37,7 @@ TEST_CASE("a selected event brings its rank along: Escape clears all but who is 
 }
 
 TEST_CASE("Escape closes what is in front before it touches the selection") {
-    Machine m = opened();
+    Machine m = with_lesson();
     m.act(SelectRank{3});
     m.act(ToggleKeySheet{});
     m.act(ClearSelection{});
@@ -230,7 +46,7 @@ TEST_CASE("Escape closes what is in front before it touches the selection") {
 }
 
 TEST_CASE("a lesson step brings its view, its rank and its event") {
-    Machine m = opened();
+    Machine m = with_lesson();
     const auto& steps = m.state.document->steps;
     REQUIRE(steps.size() == 11);  // eight of its own, two exercises, the summary
     for (int32_t i = 0; i < static_cast<int32_t>(steps.size()); ++i) {
@@ -253,7 +69,7 @@ TEST_CASE("a lesson step brings its view, its rank and its event") {
 }
 
 TEST_CASE("nothing is revealed without a guess, and no guess changes after") {
-    Machine m = opened();
+    Machine m = with_lesson();
     const std::string id = m.state.document->quizzes[0].id;
     m.act(Reveal{id});
     CHECK_FALSE(m.state.quizzes[id].revealed);
@@ -265,7 +81,7 @@ TEST_CASE("nothing is revealed without a guess, and no guess changes after") {
 }
 
 TEST_CASE("a right guess is told at once, a wrong one can be made again, and only what was told is kept") {
-    Machine m = opened();
+    Machine m = with_lesson();
     const QuizCard& quiz = m.state.document->quizzes[0];
     const auto& kept = m.state.remembered.progress[m.state.document->name].answers;
     m.act(Check{quiz.id});
@@ -323,7 +139,7 @@ TEST_CASE("the lesson's numbers are the run's: 55 elements in, 110 out, 220 byte
 
 TEST_CASE("keys mean what the key sheet says") {
     using window::Key;
-    Machine m = opened();
+    Machine m = with_lesson();
     m.press(Key::digit3);
     CHECK(m.state.view == view::ViewKind::timeline);
     m.press(Key::digit1);
@@ -352,7 +168,7 @@ TEST_CASE("keys mean what the key sheet says") {
 
 TEST_CASE("while text is typed, letters are text and Escape still works") {
     using window::Key;
-    Machine m = opened();
+    Machine m = with_lesson();
     m.press(Key::l, false, false, true);
     CHECK(m.state.language == view::Language::en);
     m.press(Key::space, false, false, true);
@@ -363,7 +179,7 @@ TEST_CASE("while text is typed, letters are text and Escape still works") {
 }
 
 TEST_CASE("text size stays within its limits") {
-    Machine m = opened();
+    Machine m = with_lesson();
     for (int i = 0; i < 30; ++i) m.press(window::Key::plus, false, true);
     CHECK(m.state.scale == kScaleMax);
     for (int i = 0; i < 30; ++i) m.press(window::Key::minus, false, true);
@@ -371,7 +187,7 @@ TEST_CASE("text size stays within its limits") {
 }
 
 TEST_CASE("the timeline's range is kept inside the run: all of it is no range") {
-    Machine m = opened();
+    Machine m = with_lesson();
     const int64_t end = m.state.document->modelled.end_ns;
     m.act(SetRange{-50, end / 2});
     CHECK(m.state.range_begin_ns == 0);
@@ -395,7 +211,7 @@ TEST_CASE("without a document nothing that needs one does anything") {
 }
 
 TEST_CASE("a selected event is let go when the cursor leaves it, by keys, by playing and on the ruler") {
-    Machine m = opened();
+    Machine m = with_lesson();
     const trace::Trace& trace = *m.state.document->trace;
     const auto call = std::find_if(
         trace.ranks[0].events.begin(), trace.ranks[0].events.end(),
@@ -443,7 +259,7 @@ TEST_CASE("a selected event is let go when the cursor leaves it, by keys, by pla
 }
 
 TEST_CASE("in the view of calls the facts are those of the call in the picture, wherever the cursor is") {
-    Machine m = opened();
+    Machine m = with_lesson();
     m.act(SetView{view::ViewKind::collective});
     const Document& document = *m.state.document;
     m.act(SelectRank{1});
