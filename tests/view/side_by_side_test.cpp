@@ -189,6 +189,70 @@ TEST_CASE(
     CHECK(view::algorithm_rows(stage.at(0), stage.options()).size() == 6);
 }
 
+TEST_CASE("rows are ordered by time, bytes or rounds, and what does not compare stands below") {
+    Stage stage;
+    five(stage, 4);
+    stage.add(really_run(CollectiveOp::all_reduce, Algorithm::ring, even(4, 3)));
+    const auto tops = [&](view::AlgorithmOrder order) {
+        view::AlgorithmsOptions options = stage.options();
+        options.choice.order = order;
+        const auto picture = view::algorithms_view(stage.at(1, {1280, 900}), options);
+        std::vector<std::pair<float, std::string>> names;
+        for (const view::Shape& s : picture.shapes)
+            if (s.kind == view::ShapeKind::text && s.id.kind == "algorithm")
+                names.emplace_back(s.box.y, s.text.substr(0, 4));
+        std::ranges::sort(names);
+        std::vector<std::string> words;
+        for (const auto& [y, name] : names) words.push_back(name);
+        return words;
+    };
+    using view::AlgorithmOrder;
+    using Names = std::vector<std::string>;
+    // On four ranks with α = 2 µs: one round of three messages a port, two of three, four and six of one.
+    CHECK(tops(AlgorithmOrder::opened) == Names{"star", "dire", "tree", "ring", "halv", "ring"});
+    CHECK(tops(AlgorithmOrder::time) == Names{"dire", "halv", "tree", "ring", "star", "ring"});
+    CHECK(tops(AlgorithmOrder::rounds) == Names{"dire", "star", "tree", "halv", "ring", "ring"});
+    // Rank 0 sends 48, 48, 32, 24 and 24 B.
+    CHECK(tops(AlgorithmOrder::bytes) == Names{"ring", "halv", "tree", "star", "dire", "ring"});
+}
+
+TEST_CASE("a pip names its rank and whether it is in") {
+    Stage stage;
+    five(stage, 4);
+    const auto picture = view::algorithms_view(stage.at(1, {1600, 900}), stage.options());
+    std::size_t in = 0, out = 0;
+    for (const view::Shape* const s : test::find(picture, "pip")) {
+        const view::Pip pip = view::pip_of(s->id);
+        CHECK((pip.rank >= 0 && pip.rank < 4 && pip.of >= 0 && pip.of < 4 && pip.column < 4));
+        CHECK((s->fill == view::Token::line2) != pip.in);
+        ++(pip.in ? in : out);
+    }
+    CHECK(in > 0);
+    CHECK(out > 0);
+    const view::Pip far{1023, 77, 1022, true}, read = view::pip_of(view::pip_id(far));
+    CHECK((read.rank == far.rank && read.column == far.column && read.of == far.of && read.in));
+}
+
+TEST_CASE("what has just landed is lit for 160 ms while it plays, and not otherwise") {
+    Stage stage;
+    five(stage, 4);
+    const auto call = view::algorithm_rows(stage.at(0), stage.options())[3].landings;
+    view::AlgorithmsOptions options = stage.options();
+    const double part = static_cast<double>(call->begin_ns + call->landings[1].end_ns) /
+                        static_cast<double>(stage.clocks[0].end_ns);
+    const auto lit = [&] {
+        const auto picture = view::algorithms_view(stage.at(part, {1600, 900}), options);
+        return std::ranges::count_if(picture.shapes, [](const view::Shape& s) {
+            return s.kind == view::ShapeKind::rect && s.stroke == view::Token::text && s.width == 1.5F;
+        });
+    };
+    CHECK(lit() == 0);
+    options.ns_per_s = 1e4;
+    CHECK(lit() > 0);
+    options.rested_s = 0.17;
+    CHECK(lit() == 0);
+}
+
 TEST_CASE("a followed chunk is outlined where it lands, in every algorithm") {
     Stage stage;
     five(stage, 4);

@@ -99,6 +99,7 @@ struct Applier {
     }
     void operator()(const MoveSelection& a) const { move_selection(s, a.rows, a.columns); }
     void operator()(const SetTraffic& a) const { s.traffic = a.filter; }
+    void operator()(const SetAlgorithms& a) const { s.algorithms = a.choice; }
     void operator()(const SetForm& a) const { s.forms.set(a.form); }
     void operator()(const SetSlice& a) const {
         if (s.selection.slice != a.slice) s.slice_age_s = 0;
@@ -302,6 +303,7 @@ struct Applier {
         effects.stop_run = true;
     }
     void operator()(const AskWhatIf& a) const { start(what_if_request(s, a)); }
+    void operator()(const AskCall& a) const { start(call_request(s, a)); }
     void operator()(const AskSave& a) const {
         if (s.sandbox) s.sandbox->saving = a.form;
     }

@@ -74,6 +74,9 @@ struct MoveSelection {
 struct SetTraffic {
     view::TrafficFilter filter;
 };
+struct SetAlgorithms {
+    view::AlgorithmsChoice choice;
+};
 /// The view that has this form shows it so.
 struct SetForm {
     view::Form form;
@@ -205,14 +208,14 @@ struct Tick {
 using AnyAction = std::variant<
     SetLanguage, SetTheme, SetScale, SetView, SetClock, SetCursor, StepHop, StepEvent, JumpTo, TogglePlay,
     SetSpeed, SelectRank, SelectEvent, SelectGroup, SelectChunk, SelectCell, SelectParameter, MoveSelection,
-    SetTraffic, SetForm, SetSlice, BeRank, ClearSelection, GoToLessonStep, BackToLesson, GoToEnd, ToggleEnd,
-    Guess, ShowHint, Check, Reveal, SetRange, SetSplit, ToggleLesson, ToggleDrawer, ToggleKeySheet,
-    DismissError, ShowToast, CopyText, OpenPath, CloseDocument, ShowDocument, OpenBeside, AddDocument,
-    BringToFront, SelectInRun, CloseRun, SetLaneRank, ShowError, ShowLoading, CancelLoading, SetReducedMotion,
-    ToggleExport, StartExport, AskReplace, CancelExport, ShowExporting, TogglePalette, TogglePresenter,
-    ToggleNotes, CopyView, CopyCommand, Remember, RestoreViewpoint, OfferLessons, Tick, ToggleSandbox,
-    StartExercise, EditSandbox, UndoEdit, RedoEdit, RunSandbox, StopRun, AskWhatIf, AskSave, SaveSandbox,
-    ShowRunning, RunEnded, RunRefused, SaveEnded, StartLive, LetGo, StopLive, ShowLive>;
+    SetTraffic, SetAlgorithms, SetForm, SetSlice, BeRank, ClearSelection, GoToLessonStep, BackToLesson,
+    GoToEnd, ToggleEnd, Guess, ShowHint, Check, Reveal, SetRange, SetSplit, ToggleLesson, ToggleDrawer,
+    ToggleKeySheet, DismissError, ShowToast, CopyText, OpenPath, CloseDocument, ShowDocument, OpenBeside,
+    AddDocument, BringToFront, SelectInRun, CloseRun, SetLaneRank, ShowError, ShowLoading, CancelLoading,
+    SetReducedMotion, ToggleExport, StartExport, AskReplace, CancelExport, ShowExporting, TogglePalette,
+    TogglePresenter, ToggleNotes, CopyView, CopyCommand, Remember, RestoreViewpoint, OfferLessons, Tick,
+    ToggleSandbox, StartExercise, EditSandbox, UndoEdit, RedoEdit, RunSandbox, StopRun, AskWhatIf, AskCall,
+    AskSave, SaveSandbox, ShowRunning, RunEnded, RunRefused, SaveEnded, StartLive, LetGo, StopLive, ShowLive>;
 
 /// Any of them. How a variant of so many kinds is copied, moved and put away is compiled once, not in every
 /// panel that acts.

@@ -10,6 +10,7 @@
 
 #include "app/gui/session/document.h"
 #include "app/gui/session/sandbox_state.h"
+#include "app/gui/view/algorithms_choice.h"
 #include "app/gui/view/beats.h"
 #include "app/gui/view/live_view.h"
 #include "app/gui/view/state.h"
@@ -184,6 +185,7 @@ struct AppState {
     view::Selection selection;
     view::TrafficFilter traffic;  ///< what the traffic matrix counts
     view::Forms forms;
+    view::AlgorithmsChoice algorithms;  ///< how algorithms side by side are shown
 
     bool playing = false;
     double speed = 1;

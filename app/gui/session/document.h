@@ -83,6 +83,7 @@ struct Document {
     Text title;
     std::shared_ptr<const trace::Trace> trace;
     time::Clock modelled, measured;
+    time::Profile hardware = time::classroom();  ///< that `modelled` plays the run under
     std::string schedule;  ///< of its pipeline: "1F1B"; "" without one
     std::vector<LessonStep> steps;
     std::vector<LessonSection> before;  ///< shown above the first step

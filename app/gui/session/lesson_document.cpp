@@ -236,11 +236,12 @@ std::shared_ptr<const Document> make_document(std::shared_ptr<const trace::Trace
     document->name = std::move(name);
     document->title = {trace->info.title_en, trace->info.title_zh};
     document->measured = time::measured(*trace);
-    document->modelled = time::modelled(*trace, scenario != nullptr ? scenario->hardware : time::classroom());
-    document->trace = std::move(trace);
     std::optional<Scenario> read;
-    if (scenario == nullptr) read = scenario_of(document->trace->info);
+    if (scenario == nullptr) read = scenario_of(trace->info);
     const Scenario* const of = read ? &*read : scenario;
+    if (of != nullptr) document->hardware = of->hardware;
+    document->modelled = time::modelled(*trace, document->hardware);
+    document->trace = std::move(trace);
     const bool trains = of != nullptr && of->calls.empty();
     document->end = view::run_end(*document->trace, trains ? of->steps : -1);
     if (document->end) document->end->has_faults = of != nullptr && !of->faults.empty();

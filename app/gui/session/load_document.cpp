@@ -76,7 +76,8 @@ Variants run_variants(const scenario::Scenario& scenario, const std::atomic<bool
         if (!is_shown || !run.trace) continue;
         // On the hardware of the run beside which it stands.
         const auto made = std::const_pointer_cast<Document>(make_document(run.trace, variant.id, nullptr));
-        made->modelled = time::modelled(*run.trace, scenario.hardware);
+        made->hardware = scenario.hardware;
+        made->modelled = time::modelled(*run.trace, made->hardware);
         variants.beside[variant.id] = made;
     }
     return variants;
@@ -225,10 +226,12 @@ std::shared_ptr<const Document> load_document(const std::string& what, const Les
 std::shared_ptr<const Document> retimed(const Document& document, const std::string& profile) {
     const time::Profile hardware = time::read_profile(profile);
     auto made = std::make_shared<Document>(document);
+    made->hardware = hardware;
     made->modelled = time::modelled(*document.trace, hardware);
     for (LessonStep& step : made->steps)
         for (std::shared_ptr<const Document>& beside : step.beside) {
             auto again = std::make_shared<Document>(*beside);
+            again->hardware = hardware;
             again->modelled = time::modelled(*beside->trace, hardware);
             beside = std::move(again);
         }

@@ -1,9 +1,11 @@
 #include "app/gui/session/sandbox_actions.h"
 
 #include <algorithm>
+#include <string>
 
 #include "app/gui/sandbox/toml_text.h"
 #include "core/comm/choice.h"
+#include "core/time/read_profile.h"
 
 namespace meshscope::session {
 namespace {
@@ -101,6 +103,45 @@ std::optional<RunRequest> what_if_request(const AppState& s, const AskWhatIf& as
     return RunRequest{sandbox::changed_text(scenario_text(*s.document), asked.changes),
                       s.document->trace->info.scenario_path, sandbox::run_name(s.document->name, keys),
                       asked.id, s.document};
+}
+
+bool can_run_alone(const AppState& s, view::EventRef call) {
+    if (!s.document) return false;
+    const trace::Trace& trace = *s.document->trace;
+    const trace::Event& event = trace.event(call.rank, call.event);
+    const auto profiles = time::profile_names();
+    return event.group >= 0 && !is_point_to_point(event.op) && event.op != CollectiveOp::barrier &&
+           event.reduce_op != ReduceOp::premul_sum &&
+           std::ranges::find(profiles, s.document->hardware.name) != profiles.end();
+}
+
+std::optional<RunRequest> call_request(const AppState& s, const AskCall& asked) {
+    if (!s.document || s.running || !can_run_alone(s, asked.call)) return {};
+    const trace::Trace& trace = *s.document->trace;
+    const trace::Event& event = trace.event(asked.call.rank, asked.call.event);
+    const std::vector<int32_t>& ranks = trace.groups[static_cast<std::size_t>(event.group)].ranks;
+    const auto n = static_cast<int64_t>(ranks.size());
+    // As many ranks on the first machine as the group has on the machine of its first.
+    const std::vector<int32_t>& nodes = trace.info.node_of_rank;
+    const auto node = [&](int32_t rank) {
+        return static_cast<std::size_t>(rank) < nodes.size() ? nodes[static_cast<std::size_t>(rank)] : 0;
+    };
+    const auto together =
+        std::ranges::count_if(ranks, [&](int32_t rank) { return node(rank) == node(ranks.front()); });
+    const int64_t each = std::max<int64_t>(1, asked.bytes / bytes_per_element(event.dtype) / n);
+    // What the scenario counts: one rank's input, of which some ops have a part.
+    const bool part = event.op == CollectiveOp::all_gather || event.op == CollectiveOp::gather;
+    const std::string op(name(event.op)), algorithm(name(asked.algorithm));
+    std::string text = "format = 1\n\n[mesh]\nshape = [" + std::to_string(n) +
+                       "]\nnames = [\"ranks\"]\n\n[hardware]\nranks_per_node = " + std::to_string(together) +
+                       "\nprofile = \"" + s.document->hardware.name + "\"\n\n[parallel]\nalgorithm = \"" +
+                       algorithm + "\"\n\n[[call]]\nop = \"" + op +
+                       "\"\nelements = " + std::to_string(part ? each : each * n) + "\ndtype = \"" +
+                       std::string(name(event.dtype)) + "\"\n";
+    if (event.reduce_op != ReduceOp::none)
+        text += "reduce = \"" + std::string(name(event.reduce_op)) + "\"\n";
+    return RunRequest{text, "", op + " · " + algorithm + " · " + std::to_string(asked.bytes) + " B", "",
+                      s.document};
 }
 
 const WhatIfRun* answer_to(const AppState& s, const std::string& id) {

@@ -16,6 +16,10 @@ void add_run(AppState& state, const RunEnded& ended);
 std::optional<RunRequest> sandbox_request(const AppState& state);
 std::optional<RunRequest> what_if_request(const AppState& state, const AskWhatIf& asked);
 
+std::optional<RunRequest> call_request(const AppState& state, const AskCall& asked);
+/// Whether a call of the run in front can be run alone: the scenario can say its op and its hardware.
+bool can_run_alone(const AppState& state, view::EventRef call);
+
 /// The scenario of a run as text; "" where its record does not hold it.
 const std::string& scenario_text(const Document& document);
 /// The answer of this run to a question; null when it was not asked.

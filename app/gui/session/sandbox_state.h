@@ -74,6 +74,13 @@ struct AskWhatIf {
     std::string id;
     std::vector<sandbox::Change> changes;
 };
+/// Asks to run a recorded collective alone, by an algorithm and with a whole buffer of so many bytes, on as
+/// many ranks of the same hardware. Its run comes to the front.
+struct AskCall {
+    view::EventRef call;
+    Algorithm algorithm = Algorithm::none;
+    int64_t bytes = 0;
+};
 /// Asks where to save; nothing: no longer.
 struct AskSave {
     std::optional<SaveForm> form;

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "app/gui/view/algorithms_view.h"
 #include "app/gui/view/collective_state.h"
 #include "app/gui/view/common.h"
 #include "app/gui/view/format.h"
@@ -36,6 +37,7 @@ class Matrix {
         if (call_.ranks.size() > kMostFigures) return heats();
         for (std::size_t m = 0; m < call_.ranks.size(); ++m)
             for (std::size_t c = 0; c < call_.columns(); ++c) one(m, c);
+        pulse(fresh);
         follow(fresh);
     }
 
@@ -76,10 +78,13 @@ class Matrix {
         const float pip = (box.h - 3) / n;
         const bool pips = cell.count > 0 && pip >= 3 && box.w >= 22;  // else a figure and a pip read as one
         figure(off_edge(box, h, kLeastFigure), box.w - (pips ? kPip + 5 : 2), cell, id, Token::none);
-        for (std::size_t g = 0; pips && g < call_.ranks.size(); ++g)
+        for (std::size_t g = 0; pips && g < call_.ranks.size(); ++g) {
+            const bool in = ((cell.from >> g) & 1) != 0;
             p_.rect(
                 {box.x + box.w - kPip - 1.5F, box.y + 1.5F + pip * static_cast<float>(g), kPip, pip - 0.7F},
-                (cell.from >> g) & 1 ? origin_hue(static_cast<int64_t>(g)) : Token::line2, 0, id);
+                in ? origin_hue(static_cast<int64_t>(g)) : Token::line2, 0,
+                pip_id({call_.ranks[m], static_cast<int32_t>(c), call_.ranks[g], in}));
+        }
     }
 
     /// The cell's number, or how many are in, where it has room.
@@ -96,6 +101,15 @@ class Matrix {
                  Token::text, on, id, Align::left);
         p_.alpha = alpha;
         return true;
+    }
+
+    /// What has just landed lights up for a moment.
+    void pulse(std::span<const std::size_t> fresh) {
+        if (look_.pulse <= 0 || look_.faint) return;
+        p_.layer = 4;
+        for (const std::size_t at : fresh)
+            p_.outline(place(at / call_.columns(), at % call_.columns()), Token::text, 1.5F, 2.5F)
+                .stroke_alpha = look_.pulse;
     }
 
     void follow(std::span<const std::size_t> fresh) {
@@ -226,6 +240,11 @@ float matrix_legend(Painter& p, const Rect& box, const MatrixLegend& of) {
         entries.push_back(
             {p.say("view.algorithms.legend.followed", {arg("chunk", of.followed)}), 20, [&p](Point at) {
                  p.outline({at.x, at.y - 6, 16, 12}, Token::sel, 1.8F, 3);
+             }});
+    if (of.predicted)
+        entries.push_back(
+            {p.say("view.algorithms.legend.predicted"), 20, [&p](Point at) {
+                 p.outline({at.x, at.y - 6, 16, 12}, Token::line2, 1.2F, 3).stroke_style = Stroke::dashed;
              }});
     const float line = std::max(18.F, p.line_height(Face::caption) + 2);
     float x = box.x, y = box.y;

@@ -22,6 +22,7 @@ struct MatrixLook {
     bool values = false;    ///< a cell's number is written, else how many ranks are in
     int64_t followed = -1;  ///< the column that is followed; -1: none
     bool faint = false;     ///< what stands there until a hop lands
+    float pulse = 0;        ///< how strongly what has just landed is lit, 0 … 1
     int64_t row = 0;
 };
 
@@ -29,7 +30,7 @@ float matrix_height(const CallLandings& call, const MatrixLook& look);
 
 /// The buffers of all members, a row each, from the box's corner. `fresh`: places in `cells` that have just
 /// landed; of the followed column they are outlined, and where there are none (the start) the column is. Ids
-/// "part" a = rank, b = column. Cost: O(cells).
+/// "part" a = rank, b = column, and "pip" as pip_id() (algorithms_view.h). Cost: O(cells).
 void draw_matrix(Painter& painter, const CallLandings& call, std::span<const CallCell> cells,
                  std::span<const std::size_t> fresh, const Rect& box, const MatrixLook& look);
 
@@ -41,6 +42,7 @@ struct MatrixLegend {
     bool origins = false;  ///< parts keep their owner's data
     bool values = false;
     int64_t followed = -1;
+    bool predicted = false;  ///< times that are predicted stand beside them
     std::size_t members = 0;
 };
 /// What the marks mean, from the box's corner in as many rows as its width takes. Gives the y below.

@@ -151,6 +151,14 @@ std::vector<AlgorithmRow> algorithm_rows(const Input& input, const AlgorithmsOpt
     return std::move(found.rows);
 }
 
+Id pip_id(const Pip& pip) {
+    return {"pip", int64_t{pip.rank} << 32 | pip.of, int64_t{pip.column} << 1 | (pip.in ? 1 : 0)};
+}
+Pip pip_of(const Id& id) {
+    return {static_cast<int32_t>(id.a >> 32), static_cast<int32_t>(id.b >> 1),
+            static_cast<int32_t>(id.a & 0x7FFFFFFF), (id.b & 1) != 0};
+}
+
 std::string first_words(const AlgorithmRow& row) {
     return row.tied ? "view.algorithms.tied" : "view.algorithms.first";
 }

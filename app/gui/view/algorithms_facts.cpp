@@ -5,6 +5,7 @@
 #include "app/gui/view/collective_view.h"
 #include "app/gui/view/common.h"
 #include "app/gui/view/format.h"
+#include "app/gui/view/predict_call.h"
 #include "app/gui/view/sheet.h"
 #include "app/gui/view/stepping.h"
 #include "core/base/call_words.h"
@@ -47,6 +48,12 @@ Picture algorithms_facts(const Input& input, const AlgorithmsOptions& options) {
                                                                           : "view.algorithms.fact.measured"),
                       row.done ? format_time(call.length_ns) : p.say("view.algorithms.cut_off"),
                       Face::mono_small, row.done ? Token::text : Token::warn);
+            for (const PredictedSize& size : kPredictedSizes)
+                if (options.profile != nullptr && size.bytes == options.choice.predicted_bytes)
+                    if (const auto takes =
+                            predicted_ns(*row.trace, row.call, *options.profile, size.bytes, input.memo))
+                        sheet.row(p.say("view.algorithms.fact.predicted", {arg("size", size.words)}),
+                                  format_time(*takes), Face::mono_small, Token::soft);
             if (call.all > 0 && !call.landings.empty())
                 sheet.row(
                     p.say("view.algorithms.fact.complete"),

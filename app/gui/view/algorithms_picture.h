@@ -6,6 +6,7 @@
 #include "app/gui/view/algorithm_matrix.h"
 #include "app/gui/view/algorithms_view.h"
 #include "app/gui/view/paint.h"
+#include "app/gui/view/sheet.h"
 
 namespace meshscope::view {
 
@@ -39,14 +40,28 @@ class AlgorithmsPicture {
     /// The cursor's time on the ruler; the ruler's own keep off it.
     void cursor_time(float y);
     void cursor(float top, float bottom);
+    /// The rows as they are ordered.
+    std::vector<std::size_t> order() const;
+    /// What can be chosen below the rows, line by line: a head and its chips.
+    struct Choices {
+        std::string words;
+        std::vector<Chip> chips;
+    };
+    std::vector<Choices> choices() const;
+    float foot_height() const;
     float foot(float y);
 
     void row(std::size_t i, float y);
     std::vector<std::string> head_words(const AlgorithmRow& row) const;
     std::string why_not(const AlgorithmRow& row) const;
     void head(const AlgorithmRow& row, float y);
+    /// What the call would take for another size, dashed: it did not run.
+    void prediction(const AlgorithmRow& row, Point at, float right);
+    float prediction_width(const std::string& words) const;
+    std::string predicted_words(const AlgorithmRow& row) const;
     /// Matrices at their landings, right ends there.
     void matrices(std::size_t i, float y);
+    float pulse(const Landing& landing) const;
     void coming(const Rect& box, const Landing& landing, bool next);
     /// How many parts are complete, from hop to hop: full height is all of them.
     void curve(const CallLandings& call, const Rect& box);

@@ -6,9 +6,15 @@
 #include "app/gui/view/common.h"
 #include "app/gui/view/fitting.h"
 #include "app/gui/view/format.h"
+#include "app/gui/view/predict_call.h"
 #include "core/base/call_words.h"
 
 namespace meshscope::view {
+namespace {
+
+constexpr double kPulse_s = 0.16;
+
+}  // namespace
 
 std::vector<std::string> AlgorithmsPicture::head_words(const AlgorithmRow& row) const {
     const CallLandings& its = *row.landings;
@@ -76,9 +82,35 @@ void AlgorithmsPicture::head(const AlgorithmRow& row, float y) {
         if (at + p_.line_height(face) > y + row_ - 2) break;
         const std::string fits = elided(in_.measure, words, face, room);
         p_.text(fits, {left, at}, face, !row.done && time ? Token::warn : time ? Token::text : Token::soft);
+        if (time) prediction(row, {left + p_.width(fits, face), at - 1}, left + room);
         at += std::max(line, p_.line_height(face));
         time = false;
     }
+}
+
+float AlgorithmsPicture::prediction_width(const std::string& words) const {
+    return 8 + p_.width(words, Face::caption) + 10;
+}
+
+void AlgorithmsPicture::prediction(const AlgorithmRow& row, Point at, float right) {
+    const std::string words = predicted_words(row);
+    const float w = prediction_width(words);
+    if (words.empty() || at.x + w > right + 2) return;
+    const Id id{"predicted", static_cast<int64_t>(&row - rows_.data())};
+    const Rect box{at.x + 8, at.y, w - 8, p_.line_height(Face::caption) + 1};
+    p_.outline(box, Token::line2, 1.2F, 5, id).stroke_style = Stroke::dashed;
+    p_.label(box, words, Face::caption, Token::soft, Token::none, id);
+}
+
+std::string AlgorithmsPicture::predicted_words(const AlgorithmRow& row) const {
+    if (options_.profile == nullptr || !options_.sums) return {};
+    for (const PredictedSize& size : kPredictedSizes)
+        if (size.bytes == options_.choice.predicted_bytes)
+            if (const auto takes =
+                    predicted_ns(*row.trace, row.call, *options_.profile, size.bytes, in_.memo))
+                return p_.say("view.algorithms.predicted",
+                              {arg("size", size.words), arg("time", format_time(*takes))});
+    return {};
 }
 
 /// Matrices at their landings, right ends there.
@@ -136,8 +168,16 @@ void AlgorithmsPicture::matrices(std::size_t i, float y) {
             cells[at] = change.cell;
             fresh.push_back(at);
         }
+        look.pulse = pulse(landing);
         if (drawn[k]) draw_matrix(p_, call, cells, fresh, box, look);
     }
+}
+
+/// How strongly it is lit, by how long ago it landed.
+float AlgorithmsPicture::pulse(const Landing& landing) const {
+    if (options_.ns_per_s <= 0) return 0;
+    const double age_s = static_cast<double>(now_ - landing.end_ns) / options_.ns_per_s + options_.rested_s;
+    return static_cast<float>(std::clamp(1 - age_s / kPulse_s, 0.0, 1.0));
 }
 
 void AlgorithmsPicture::coming(const Rect& box, const Landing& landing, bool next) {
@@ -145,6 +185,7 @@ void AlgorithmsPicture::coming(const Rect& box, const Landing& landing, bool nex
     auto& frame = p_.outline({box.x - 3, box.y - 3, box.w + 6, box.h + 6},
                              next ? Token::accent : Token::line2, next ? 1.6F : 1, 6);
     frame.stroke_style = next ? Stroke::dashed : Stroke::dotted;
+    if (!next) frame.fill = Token::bg;  // no line of the ruler goes through the words
     const std::string words = format_time(landing.end_ns);
     if (!next && options_.sums && p_.width(words, Face::mono_small) <= box.w)
         p_.label(box, words, Face::mono_small, Token::mute);
@@ -231,10 +272,12 @@ void AlgorithmsPicture::bars(std::size_t i, float y) {
         if (going && reached > 0)
             p_.rect({box.x, box.y, std::min(box.w, reached), box.h}, hue, 3, id).fill_alpha = 0.45F;
         p_.layer = 2;
-        const std::string words = p_.fit(bar_words(call, landing), Face::mono_small, box.w - 6);
-        if (!words.empty())
-            p_.label(box, words, Face::mono_small, over || going ? Token::text : Token::soft, Token::none,
-                     id);
+        const Rect room = now_ < 0 ? box : aside(box, x(now_));
+        const std::string words = p_.fit(bar_words(call, landing), Face::mono_small, room.w - 6);
+        if (words.empty()) continue;
+        p_.label(room, words, Face::mono_small, over || going ? Token::text : Token::soft, Token::none, id);
+        p_.layer = 0;  // no line of the ruler goes through the words
+        p_.rect(box, Token::bg, 3);
     }
 }
 
@@ -270,6 +313,8 @@ void AlgorithmsPicture::tell(const AlgorithmRow& row, const std::string& reason)
     else
         line += "  " + p_.say("view.algorithms.complete", {arg("done", format_count(call.complete_at(now_))),
                                                            arg("all", format_count(call.all))});
+    if (const std::string words = predicted_words(row); !words.empty())
+        line += "  " + p_.say("view.algorithms.prediction") + " " + words;
     if (row.first && options_.sums) line += "  " + p_.say(first_words(row));
     p_.tell(line);
 }

@@ -13,7 +13,7 @@
 namespace meshscope::view {
 namespace {
 
-constexpr float kMostCell = 40;
+constexpr float kMostCell = 40, kLeastRow = 102;
 constexpr std::size_t kMostMembersInCells = 64;
 /// One that takes so much longer than the next leaves the axis.
 constexpr double kFarOff = 4;
@@ -34,7 +34,7 @@ Picture AlgorithmsPicture::draw() {
     ruler(y);
     y += p_.line_height(Face::mono_small) + 6;
     const float top = y;
-    for (std::size_t i = 0; i < rows_.size(); ++i) {
+    for (const std::size_t i : order()) {
         row(i, y);
         y += row_;
     }
@@ -79,6 +79,8 @@ float AlgorithmsPicture::legend(float y) {
     of.followed = followed();
     of.members = front().ranks.size();
     of.values = values();
+    of.predicted =
+        std::ranges::any_of(rows_, [this](const AlgorithmRow& row) { return !predicted_words(row).empty(); });
     return matrix_legend(p_, {kPad, y, in_.size.width - 2 * kPad, 0}, of) + 6;
 }
 
@@ -106,7 +108,10 @@ void AlgorithmsPicture::measure(float top) {
     gutter_ = 90;
     for (const AlgorithmRow& row : rows_) {
         float w = p_.width(row.name, Face::title);
-        for (const std::string& words : head_words(row)) w = std::max(w, p_.width(words, Face::caption));
+        const std::vector<std::string> heads = head_words(row);
+        for (const std::string& words : heads) w = std::max(w, p_.width(words, Face::caption));
+        if (const std::string words = predicted_words(row); !words.empty())
+            w = std::max(w, p_.width(heads.front(), Face::mono_small) + prediction_width(words));
         gutter_ = std::max(gutter_, w + kIcon + 16);
     }
     gutter_ = std::min(gutter_, least);
@@ -116,18 +121,17 @@ void AlgorithmsPicture::measure(float top) {
         columns = std::max(columns, row.landings->columns());
     }
     const auto n = static_cast<float>(rows_.size());
-    const float offers = options_.offers.empty() ? 0 : kChip + 14;
-    const float room = in_.size.height - top - p_.line_height(Face::mono_small) - 18 - offers;
+    const float room = in_.size.height - top - p_.line_height(Face::mono_small) - 18 - foot_height();
     const bool cells = members <= kMostMembersInCells;
     const float own = members <= 8 ? static_cast<float>(members) * 7.5F + kBar + 18 : 96;
-    row_ = std::clamp(std::floor(room / n), std::max(own, 84.F), 300.F);
+    row_ = std::clamp(std::floor(room / n), std::max(own, kLeastRow), 300.F);
     const float high = row_ - kBar - 18;
     look_ = {};
     look_.shown_rows = cells ? std::min<std::size_t>(members, members <= 8 ? 8 : 16) : 1;
     look_.shown_columns = std::min<std::size_t>(columns, members <= 8 ? 8 : 16);
     look_.cell_h =
         std::min(cells ? kMostCell : 120.F, std::floor(high / static_cast<float>(look_.shown_rows)));
-    row_ = std::max(84.F, look_.cell_h * static_cast<float>(look_.shown_rows) + kBar + 22);
+    row_ = std::max(kLeastRow, look_.cell_h * static_cast<float>(look_.shown_rows) + kBar + 22);
     look_.values = values();
     look_.followed = followed();
     fit_columns();
@@ -208,25 +212,6 @@ void AlgorithmsPicture::cursor(float top, float bottom) {
     p_.layer = 6;
     const float at = x(now_);
     p_.line({at, top - 2}, {at, bottom}, Token::accent, 2).id = {"cursor"};
-}
-
-float AlgorithmsPicture::foot(float y) {
-    p_.layer = 5;
-    const float right = in_.size.width - kPad;
-    for (const std::string& name : without_) {
-        const std::string words = p_.say("view.algorithms.no_call", {arg("run", name)});
-        y = p_.paragraph(words, {kPad, y}, Face::caption, Token::mute, right - kPad) + 4;
-        p_.tell(words);
-    }
-    if (options_.offers.empty()) return y;
-    const std::string words = p_.say("view.algorithms.run_with");
-    p_.text(words, {kPad, y + (kChip - p_.line_height(Face::caption)) / 2}, Face::caption, Token::soft);
-    std::vector<Chip> chips;
-    for (const AlgorithmOffer& offer : options_.offers)
-        chips.push_back({std::string(name(offer.algorithm)) + (offer.running ? " …" : ""),
-                         {"run_algorithm", static_cast<int64_t>(offer.algorithm)},
-                         offer.running});
-    return draw_chips(p_, chips, {kPad + p_.width(words, Face::caption) + 12, y}, right) + 8;
 }
 
 Picture algorithms_view(const Input& input, const AlgorithmsOptions& options) {

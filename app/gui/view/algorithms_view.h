@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "app/gui/view/algorithms_choice.h"
 #include "app/gui/view/call_landings.h"
 #include "app/gui/view/input.h"
+#include "core/time/profile.h"
 
 namespace meshscope::view {
 
@@ -21,6 +23,12 @@ struct AlgorithmsOptions {
     std::string name;  ///< of the run in front
     std::vector<RunBeside> beside;
     std::vector<AlgorithmOffer> offers;
+    AlgorithmsChoice choice;
+    const time::Profile* profile = nullptr;  ///< that predictions are made with; null: none is made
+    bool can_run_size = false;               ///< the call can be run with the predicted size
+    /// While it plays: how fast the cursor went, and for how long it has rested since. What landed less than
+    /// 160 ms ago is lit.
+    double ns_per_s = 0, rested_s = 0;
 };
 
 /// One run's row.
@@ -52,8 +60,11 @@ std::vector<AlgorithmRow> algorithm_rows(const Input& input, const AlgorithmsOpt
 /// Where not all matrices have room, those round the cursor are drawn. Height may exceed the size: the panel
 /// scrolls.
 ///
-/// Ids: "part" a = rank, b = column; "landing" a = row, b = landing; "form" a = Form; "run_algorithm" a =
-/// Algorithm; "cursor". Cost: O(cells drawn), with call_landings().
+/// Below each name stands what the call would take for another size: dashed, as it is predicted and not run.
+///
+/// Ids: "part" a = rank, b = column; "pip" as pip_id(); "landing" a = row, b = landing; "form" a = Form;
+/// "run_algorithm" a = Algorithm; "run_size" a = Algorithm, b = bytes; "order" a = AlgorithmOrder; "predict"
+/// a = bytes; "predicted" a = row; "cursor". Cost: O(cells drawn), with call_landings().
 Picture algorithms_view(const Input& input, const AlgorithmsOptions& options = {});
 
 /// The facts column: of each row its algorithm in a sentence, rounds, bytes beside the formula, time. Height
@@ -62,6 +73,14 @@ Picture algorithms_facts(const Input& input, const AlgorithmsOptions& options = 
 
 /// What is said of a row that is first: a message, and with ".short" its short form.
 std::string first_words(const AlgorithmRow& row);
+
+/// A rank's pip in a part: whose part it is, which column, whose pip, and whether that rank is in.
+struct Pip {
+    int32_t rank = 0, column = 0, of = 0;
+    bool in = false;
+};
+Id pip_id(const Pip& pip);
+Pip pip_of(const Id& id);
 
 /// When a landing is over, on the clock of the run in front; nothing where there is no such row or landing.
 std::optional<Cursor> landing_end(const Input& input, const AlgorithmsOptions& options, int64_t row,

@@ -329,8 +329,9 @@ class Comparison {
         const trace::Event& e = run.trace.event(run.rank, bar.event);
         event_bar(p_, e, box, id);
         const auto labels = event_labels(p_, run.trace, e);
-        if (const std::string words = p_.fit(labels, Face::caption, box.w - 8); !words.empty())
-            event_bar_words(p_, e, box, words, Token::text,
+        const Rect room = cursor_ns_ < 0 || cursor_ns_ > end_ns_ ? box : aside(box, x(cursor_ns_));
+        if (const std::string words = p_.fit(labels, Face::caption, room.w - 8); !words.empty())
+            event_bar_words(p_, e, room, words, Token::text,
                             e.kind == trace::EventKind::compute ? Token::compute : Token::none, id);
         const bool picked =
             run.front && in_.selection.event_rank == run.rank && in_.selection.event == bar.event;

@@ -89,6 +89,10 @@ class Painter {
 /// it, or where the fill's edge would run through the figure the filled part, else the empty one.
 Rect off_edge(const Rect& cell, float filled, float line);
 
+/// Where a bar's label stands when an upright line is drawn over it at `line_x`: the longer side of the line;
+/// all of the bar where the line passes by. A line never goes through a word.
+Rect aside(const Rect& bar, float line_x);
+
 /// Hue and line pattern of a mesh dim: replicate, shard, tp, pp and cp have their own, a dim flattened from
 /// them ("shard_cp") that of its data dim; others cycle by position.
 Token dim_hue(const std::string& name, std::size_t position);

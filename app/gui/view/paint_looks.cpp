@@ -147,6 +147,13 @@ Rect off_edge(const Rect& cell, float filled, float line) {
     return empty >= line ? Rect{cell.x, cell.y, cell.w, empty} : cell;
 }
 
+Rect aside(const Rect& bar, float line_x) {
+    const float left = line_x - bar.x, right = bar.x + bar.w - line_x;
+    if (left < -1 || right < -1) return bar;
+    return left > right ? Rect{bar.x, bar.y, std::max(0.F, left - 2), bar.h}
+                        : Rect{line_x + 2, bar.y, std::max(0.F, right - 2), bar.h};
+}
+
 float ease_in_out_cubic(float t) {
     t = std::clamp(t, 0.F, 1.F);
     return t < 0.5F ? 4 * t * t * t : 1 - std::pow(-2 * t + 2, 3.F) / 2;

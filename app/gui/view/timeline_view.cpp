@@ -316,8 +316,9 @@ class Timeline {
         }
         event_bar(p_, event, box, id);
         const auto labels = event_labels(p_, in_.trace, event);
-        if (const std::string words = p_.fit(labels, Face::caption, box.w - 8); !words.empty())
-            event_bar_words(p_, event, box, words, dim ? Token::mute : Token::text,
+        const Rect room = aside(box, x(in_.cursor.t_ns));
+        if (const std::string words = p_.fit(labels, Face::caption, room.w - 8); !words.empty())
+            event_bar_words(p_, event, room, words, dim ? Token::mute : Token::text,
                             event.kind == trace::EventKind::compute && !dim ? Token::compute : Token::none,
                             id);
         p_.alpha = 1;

@@ -11,6 +11,7 @@ namespace meshscope::panels {
 namespace {
 
 constexpr std::size_t kMostRows = 5;
+constexpr int64_t kMostRunBytes = int64_t{1} << 20;  ///< of a buffer that is run at a press
 
 bool are_side_by_side(const Ui& ui) {
     return ui.state.forms.in(view::Form::side_by_side);
@@ -25,8 +26,16 @@ view::AlgorithmsOptions algorithms(const Ui& ui, const view::Input& input) {
     for (const auto& run : runs_beside(ui))
         if (options.beside.size() + 1 < kMostRows)
             options.beside.push_back({run->name, *run->trace, clock_of(ui, *run)});
+    options.choice = s.algorithms;
+    options.profile = &s.document->hardware;
+    if (!s.reduced_motion && s.playing && s.stretch && s.stretch->travel_s > 0) {
+        options.ns_per_s = static_cast<double>(s.stretch->to_ns - s.stretch->from_ns) / s.stretch->travel_s;
+        options.rested_s = std::max(0.0, s.stretch->passed_s - s.stretch->travel_s);
+    }
     const auto rows = view::algorithm_rows(input, options);
     if (rows.empty() || !options.sums) return options;
+    options.can_run_size = !s.running && s.algorithms.predicted_bytes <= kMostRunBytes &&
+                           session::can_run_alone(s, rows.front().call);
     for (const Algorithm algorithm : session::algorithms_to_ask(s, rows.front().landings->op)) {
         const bool there = std::ranges::any_of(
             rows, [&](const view::AlgorithmRow& row) { return row.landings->algorithm == algorithm; });
@@ -38,6 +47,27 @@ view::AlgorithmsOptions algorithms(const Ui& ui, const view::Input& input) {
 
 Actions run_algorithm(const Ui&, const view::Id& id, bool) {
     return {session::with_algorithm(static_cast<Algorithm>(id.a))};
+}
+
+/// The call on show alone, with another size.
+Actions run_size(const Ui& ui, const view::Id& id, bool) {
+    const auto shown = view::shown_collective(view_input(ui, 100, 100));
+    if (!shown) return {};
+    return {session::AskCall{{shown->rank, shown->event}, static_cast<Algorithm>(id.a), id.b}};
+}
+
+Actions choose_order(const Ui& ui, const view::Id& id, bool) {
+    view::AlgorithmsChoice choice = ui.state.algorithms;
+    choice.order = static_cast<view::AlgorithmOrder>(id.a);
+    return {session::SetAlgorithms{choice}};
+}
+Actions choose_size(const Ui& ui, const view::Id& id, bool) {
+    view::AlgorithmsChoice choice = ui.state.algorithms;
+    choice.predicted_bytes = id.a;
+    return {session::SetAlgorithms{choice}};
+}
+std::string prediction_status(const Ui& ui, Memory&, const view::Id&) {
+    return ui.say("ui.status.predicted", {{"profile", ui.state.document->hardware.name}});
 }
 
 Actions go_to_landing(const Ui& ui, const view::Id& id, bool) {
@@ -96,6 +126,16 @@ std::string chunk_status(const Ui&, Memory&, const view::Id& id) {
     return "rank " + std::to_string(id.a) + " · chunk " + std::to_string(id.b);
 }
 
+Actions select_part(const Ui&, const view::Id& id, bool) {
+    const view::Pip pip = view::pip_of(id);
+    return {session::SelectChunk{pip.rank, pip.column}};
+}
+std::string pip_status(const Ui& ui, Memory&, const view::Id& id) {
+    const view::Pip pip = view::pip_of(id);
+    return "rank " + std::to_string(pip.rank) + " · chunk " + std::to_string(pip.column) + " · " +
+           ui.say(pip.in ? "ui.status.pip_in" : "ui.status.pip_out", {{"rank", int64_t{pip.of}}});
+}
+
 Actions select_group(const Ui&, const view::Id& id, bool) {
     return {session::SelectGroup{static_cast<int32_t>(id.a)}};
 }
@@ -126,8 +166,13 @@ constexpr view::Form kWide[] = {view::Form::side_by_side};
 constexpr Target kTargets[] = {
     {"chunk", select_chunk, chunk_status},
     {"part", select_chunk, chunk_status},
+    {"pip", select_part, pip_status},
     {"landing", go_to_landing},
     {"run_algorithm", run_algorithm},
+    {"run_size", run_size},
+    {"order", choose_order},
+    {"predict", choose_size},
+    {"predicted", nullptr, prediction_status},
     {"flight", select_rank},
     {"group", select_group},
     {"hop", go_to_round},
