@@ -38,8 +38,8 @@ TEST_CASE(
                 CHECK_FALSE(find(facts, "end_rerun").empty());
                 const std::string exact = stand.texts.text(stand.end->what);
                 CHECK(std::count(facts.text_lines.begin(), facts.text_lines.end(), exact) == 1);
-                CHECK(view::end_todo(*stand.end).size() == 3);
-                for (const Message& line : view::end_todo(*stand.end))
+                CHECK(view::end_advice(*stand.end).size() == 3);
+                for (const Message& line : view::end_advice(*stand.end))
                     CHECK(stand.texts.text(line).find("view.end") == std::string::npos);
             }
         }

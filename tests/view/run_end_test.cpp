@@ -65,7 +65,7 @@ TEST_CASE("a killed rank's record tells who died, in which step, and in which ca
     CHECK(end->at.rank == 3);
     CHECK(end->at.event == trace->ranks[3].events.back().id);
     CHECK(view::end_title(*end).id == "view.end.title.lost");
-    CHECK(view::end_todo(*end)[0].id == "view.end.todo.lost.fault.1");
+    CHECK(view::end_advice(*end)[0].id == "view.end.advice.lost.fault.1");
     const Stand stand(*trace);
     const int64_t at = view::broke_off_ns(*trace, stand.clock, *end);
     CHECK(at > 0);
@@ -135,13 +135,13 @@ TEST_CASE("the banner tells the engine's sentence and what to do next, and its t
     for (const auto language : {view::Language::en, view::Language::zh}) {
         const Stand stand(*trace, language);
         const std::string sentence = stand.texts.text(end->what),
-                          todo = stand.texts.text(view::end_todo(*end)[0]);
+                          advice = stand.texts.text(view::end_advice(*end)[0]);
         for (const float width : {240.F, 480.F, 656.F, 1452.F}) {
             INFO("width " << width);
             const auto banner = view::run_end_view(stand.at({width, 1}), *end, {false, true});
             const auto problems = test::text_problems(banner, stand.measure);
             CHECK((problems.empty() ? "" : problems[0]) == "");
-            for (const std::string& told : {sentence, todo})
+            for (const std::string& told : {sentence, advice})
                 CHECK(std::count(banner.text_lines.begin(), banner.text_lines.end(), told) == 1);
             CHECK_FALSE(find(banner, "end_show").empty());
             // Beside the facts, which have the exact words and the button, it is lower.
@@ -159,9 +159,9 @@ TEST_CASE("the banner tells the engine's sentence and what to do next, and its t
 
 TEST_CASE("what to do next about a rank that died is what can be done: a thread has no log of its own") {
     auto trace = *record_of(kDdp + fault("kill", 3, 1));
-    CHECK(view::end_todo(*view::run_end(trace, 3))[0].id == "view.end.todo.lost.fault.1");
+    CHECK(view::end_advice(*view::run_end(trace, 3))[0].id == "view.end.advice.lost.fault.1");
     trace.info.backend = "tcp";
-    CHECK(view::end_todo(*view::run_end(trace, 3))[0].id == "view.end.todo.lost.1");
+    CHECK(view::end_advice(*view::run_end(trace, 3))[0].id == "view.end.advice.lost.1");
 }
 
 TEST_CASE("ranks of an end are folded and told in the language's words, one or many or none") {
@@ -198,7 +198,7 @@ TEST_CASE("ranks of an end are folded and told in the language's words, one or m
         auto nobody = *end;
         nobody.ranks.clear();
         CHECK(view::end_title(nobody).id == "view.end.title.failed");
-        CHECK(view::end_todo(nobody)[0].id == "view.end.todo.failed.1");
+        CHECK(view::end_advice(nobody)[0].id == "view.end.advice.failed.1");
     }
 }
 

@@ -200,7 +200,7 @@ std::vector<std::string> end_words(const Ui& ui) {
     const view::RunEnd* end = told_end(ui);
     if (end == nullptr) return {};
     std::vector<Message> lines{view::end_title(*end), end->what};
-    for (const auto& more : {end->waits.sentences, view::end_todo(*end)})
+    for (const auto& more : {end->waits.sentences, view::end_advice(*end)})
         lines.insert(lines.end(), more.begin(), more.end());
     std::vector<std::string> words;
     for (const Message& line : lines) words.push_back(ui.say(line.id, line.args));

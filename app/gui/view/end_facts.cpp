@@ -29,7 +29,7 @@ class EndFacts {
 
     Picture draw() {
         p_.picture().content_height = 1e6F;
-        todo();
+        advice();
         if (!end_.waits.calls.empty())
             calls();
         else
@@ -41,10 +41,10 @@ class EndFacts {
     }
 
   private:
-    void todo() {
-        sheet_.head(p_.say("view.end.todo.head"));
+    void advice() {
+        sheet_.head(p_.say("view.end.advice.head"));
         int number = 0;
-        for (const Message& line : end_todo(end_)) {
+        for (const Message& line : end_advice(end_)) {
             constexpr float kMark = 26;
             const float middle = sheet_.y + p_.line_height(Face::body) / 2;
             auto& ring = p_.circle({sheet_.x + 9, middle}, 9, Token::none);

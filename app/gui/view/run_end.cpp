@@ -155,8 +155,8 @@ Message end_title(const RunEnd& end) {
             words_args(end)};
 }
 
-std::vector<Message> end_todo(const RunEnd& end) {
-    std::string id = "view.end.todo." + std::string(kind_words(end));
+std::vector<Message> end_advice(const RunEnd& end) {
+    std::string id = "view.end.advice." + std::string(kind_words(end));
     const bool lost = end.kind == Kind::failed && end.diagnosis == DiagnosisKind::lost && !end.ranks.empty();
     if (lost && end.by_fault) id += ".fault";
     std::vector<Message> lines;
@@ -230,8 +230,8 @@ Picture run_end_view(const Input& input, const RunEnd& end, const BannerOptions&
             y = p.paragraph(waits, {left + kMark, y}, Face::body, Token::text, width - kMark) + 4;
         }
         if (options.alone)
-            for (const Message& todo : end_todo(end)) {
-                const std::string step = p.say(todo.id, todo.args);
+            for (const Message& advice : end_advice(end)) {
+                const std::string step = p.say(advice.id, advice.args);
                 p.tell(step);
                 y = p.paragraph(step, {left + kMark, y}, Face::body, Token::soft, width - kMark) + 2;
             }

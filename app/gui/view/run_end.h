@@ -45,7 +45,7 @@ int64_t broke_off_ns(const trace::Trace& trace, const time::Clock& clock, const 
 /// "This run ended early, in step 1: rank 3 died", as a message.
 Message end_title(const RunEnd& end);
 /// What to do, in three lines.
-std::vector<Message> end_todo(const RunEnd& end);
+std::vector<Message> end_advice(const RunEnd& end);
 /// A rank that the diagnosis names, as the pictures mark it: what it did that the others did not ("died",
 /// "makes a different call"), by the end of an id: "lost", "stalled", "missing", "mismatch", "corrupt"; ""
 /// where it did nothing else than the others.
