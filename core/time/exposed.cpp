@@ -76,7 +76,7 @@ Bubble bubble(const trace::Trace& trace, const Clock& clock, int32_t rank, int32
     return result;
 }
 
-Overlap overlap(const trace::Trace& trace, const Clock& clock, int32_t rank, int32_t step) {
+Overlap overlap(const trace::Trace& trace, const Clock& clock, int32_t rank, int32_t step, int64_t until_ns) {
     const auto ranks = static_cast<int64_t>(std::min(trace.ranks.size(), clock.events.size()));
     if (rank < 0 || rank >= ranks) {
         throw InvalidArgument({"time.no_rank", {{"rank", int64_t{rank}}, {"ranks", ranks}}});
@@ -89,12 +89,13 @@ Overlap overlap(const trace::Trace& trace, const Clock& clock, int32_t rank, int
     for (size_t i = 0; i < events.size(); ++i) {
         const bool counted = step < -1 || (events[i].step == step && events[i].phase != Phase::evaluation);
         const bool computes = events[i].kind == trace::EventKind::compute;
+        const Interval at{times[i].begin_ns, std::min(times[i].end_ns, until_ns)};
         if (computes && events[i].stream != Stream::compute) continue;  // a copy into a buffer hides nothing
         if (computes) {
-            compute.push_back(times[i]);
-            if (counted) compute_of_step.push_back(times[i]);
+            compute.push_back(at);
+            if (counted) compute_of_step.push_back(at);
         } else if (counted) {
-            communication.push_back(times[i]);
+            communication.push_back(at);
         }
     }
     communication = unite(std::move(communication));

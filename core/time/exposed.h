@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "core/time/clock.h"
@@ -21,8 +22,10 @@ struct Overlap {
 /// The overlap of one rank on one clock: its collectives (on whatever stream) against its compute stream's
 /// compute events. Copies into communication buffers, on the copy stream, count as neither. With `step` ≥ -1
 /// only that step's collectives and compute are counted, but a collective is hidden by any computation, of a
-/// neighbouring step too. Throws InvalidArgument ("time.no_rank"). Cost: a sort of the rank's events.
-Overlap overlap(const trace::Trace& trace, const Clock& clock, int32_t rank, int32_t step = -2);
+/// neighbouring step too. Nothing behind `until_ns` counts: of a run that broke off the calls that never
+/// ended last to its clock's end. Throws InvalidArgument ("time.no_rank"). Cost: a sort of the rank's events.
+Overlap overlap(const trace::Trace& trace, const Clock& clock, int32_t rank, int32_t step = -2,
+                int64_t until_ns = std::numeric_limits<int64_t>::max());
 
 /// How a rank's compute stream was used between a beginning and an end that all ranks share.
 struct Bubble {

@@ -69,9 +69,15 @@ std::optional<Message> early_end(const RunInfo& info, int32_t planned_steps) {
 
 std::vector<std::vector<int32_t>> unended_calls(const Trace& trace) {
     std::vector<std::vector<int32_t>> calls(trace.ranks.size());
-    if (trace.info.failure.empty()) return calls;
-    for (std::size_t r = 0; r < trace.ranks.size(); ++r) calls[r] = unended_calls_of(trace, trace.ranks[r]);
+    for (std::size_t r = 0; r < trace.ranks.size(); ++r)
+        calls[r] = unended_calls(trace, static_cast<int32_t>(r));
     return calls;
+}
+
+std::vector<int32_t> unended_calls(const Trace& trace, int32_t rank) {
+    if (trace.info.failure.empty() || rank < 0 || static_cast<std::size_t>(rank) >= trace.ranks.size())
+        return {};
+    return unended_calls_of(trace, trace.ranks[static_cast<std::size_t>(rank)]);
 }
 
 }  // namespace meshscope::trace

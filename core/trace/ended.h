@@ -23,5 +23,7 @@ std::optional<Message> early_end(const RunInfo& info, int32_t planned_steps = -1
 /// only an end leaves: bytes sent, an output, all that was to come, something that was done behind them.
 /// Cost: a pass over the events, dependencies, hops and snapshots.
 std::vector<std::vector<int32_t>> unended_calls(const Trace& trace);
+/// Of one rank alone.
+std::vector<int32_t> unended_calls(const Trace& trace, int32_t rank);
 
 }  // namespace meshscope::trace

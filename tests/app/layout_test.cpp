@@ -49,6 +49,20 @@ TEST_CASE("in a narrow window the facts are a drawer that opens when asked, and 
     CHECK(arrange(819, 700, {}).foot.h > 0);
 }
 
+TEST_CASE("an open drawer lies over the scene, and not over the banner") {
+    LayoutWishes wishes;
+    wishes.wide = wishes.drawer_open = true;
+    wishes.banner = 160;
+    const Layout at = arrange(1280, 720, wishes);
+    REQUIRE(at.facts_is_drawer);
+    REQUIRE(at.facts.w > 0);
+    CHECK(at.banner.w == at.banner_width);
+    CHECK(at.banner.x + at.banner.w <= at.facts.x);
+    CHECK(at.scene.x + at.scene.w > at.facts.x);
+    // Where little is left beside it, it keeps its width.
+    CHECK(arrange(640, 720, wishes).banner.w == arrange(640, 720, wishes).scene.w);
+}
+
 TEST_CASE("where little height is left, one picture stands whole instead of two squeezed") {
     const Layout at = arrange(640, 360, {});  // 1280x720 at 200 %
     CHECK(at.lower.h == 0);

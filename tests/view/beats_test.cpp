@@ -103,6 +103,45 @@ TEST_CASE("a beat's sentence names op, ranks and bytes of its hop, in both langu
     }
 }
 
+TEST_CASE("where an event begins and nothing is over, the sentence tells what begins there and where") {
+    const Toy toy;
+    int others = 0, own = 0;
+    view::Cursor cursor{-1};
+    while (const auto next = view::next_event(toy.trace, toy.clock, cursor)) {
+        cursor = *next;
+        const auto beat = view::beat_at(toy.trace, toy.clock, cursor, 1);
+        INFO(cursor.t_ns);
+        REQUIRE(beat);  // there is something to tell wherever "next event" leads
+        if (!beat->begins) continue;
+        CHECK_FALSE(beat->hop);
+        const auto r = static_cast<std::size_t>(beat->event.rank);
+        CHECK(toy.clock.events[r][static_cast<std::size_t>(beat->event.event)].begin_ns == cursor.t_ns);
+        ++(beat->event.rank == 1 ? own : others);
+        for (const auto language : {view::Language::en, view::Language::zh}) {
+            const std::string words = view::beat_words(test::CatalogueTexts(language), toy.trace, *beat);
+            CHECK(words.find("view.beat") == std::string::npos);
+            CHECK(words.find("rank " + std::to_string(beat->event.rank)) != std::string::npos);
+        }
+    }
+    CHECK(own + others > 0);
+}
+
+TEST_CASE("of an event on another rank the sentence tells, and counts those that begin the same") {
+    Toy toy;
+    // Rank 3 alone is late: what it begins then nobody else does.
+    for (time::Interval& at : toy.clock.events[3]) {
+        at.begin_ns += 7;
+        at.end_ns += 7;
+    }
+    const int64_t late = toy.clock.events[3][0].begin_ns;
+    for (time::Interval& hop : toy.clock.hops[3]) hop.end_ns += 7;
+    const auto alone = view::beat_at(toy.trace, toy.clock, {late}, 0);
+    REQUIRE(alone);
+    CHECK(alone->event.rank == 3);
+    CHECK(alone->begins);
+    CHECK(alone->others == 0);
+}
+
 TEST_CASE("of the call in which a run broke off nobody says that it is over") {
     Toy toy;
     for (trace::RankTrace& each : toy.trace.ranks) each.hops.clear();

@@ -2,7 +2,10 @@
 #include <algorithm>
 
 #include "app/gui/view/collective_view.h"
+#include "app/gui/view/compare_figures.h"
+#include "app/gui/view/compare_view.h"
 #include "app/gui/view/end_facts.h"
+#include "core/time/exposed.h"
 #include "tests/test.h"
 #include "tests/view/failure_stage.h"
 #include "tests/view/picture_check.h"
@@ -100,6 +103,12 @@ TEST_CASE(
     const float died = axis.x(view::stood_ns(stand.clock, stand.end->waits, 3));
     for (const view::Shape* shape : find(picture, "exposed", 3))
         CHECK(shape->box.x + shape->box.w <= died + 0.5F);
+    // Those who wait do so to the clock's end; what counts is what the run took.
+    const float broke_off = axis.x(stand.broke_off());
+    REQUIRE(broke_off < axis.x1 - 1);
+    CHECK_FALSE(find(picture, "exposed", 0).empty());
+    for (const view::Shape* shape : find(picture, "exposed"))
+        if (shape->kind == view::ShapeKind::rect) CHECK(shape->box.x + shape->box.w <= broke_off + 0.5F);
     CHECK(test::says_part(picture, "dies here"));
     CHECK(test::says(picture, "run ends"));
     // Of a run that ended well nothing of this is drawn.
@@ -153,4 +162,130 @@ TEST_CASE("what can be done about a fault is offered, said while it runs, and le
     const auto rows = find(told, "wait", 0);
     REQUIRE_FALSE(rows.empty());
     CHECK(rows[0]->id.b == stand.rank(0).call);
+}
+
+TEST_CASE("a rank that dies in a call dies behind the last hop in which it took part") {
+    // A ring of four: rank 3 has taken two messages of the bucket's all_reduce, and dies before the third.
+    const std::string text =
+        "format = 1\n[model]\nkind = \"toy\"\nseed = 1\n[train]\nsteps = 3\nglobal_batch = 8\n[mesh]\n"
+        "shape = [4]\nnames = [\"replicate\"]\n[parallel]\ndata = \"ddp\"\nalgorithm = \"ring\"\n[[faults]]\n"
+        "kind = \"kill\"\nrank = 3\nstep = 1\nrule = \"ddp.bucket.all_reduce\"\nhop = 2\n";
+    const Stand stand(record_of(text));
+    REQUIRE(stand.end);
+    const view::RankEnd& dead = stand.rank(3);
+    REQUIRE(dead.stands == view::RankEnd::Stands::lost);
+    REQUIRE(dead.call >= 0);
+    const time::Clock measured = time::measured(*stand.trace);
+    for (const time::Clock* clock : {&stand.clock, &measured}) {
+        const int64_t died = view::stood_ns(*clock, stand.end->waits, 3);
+        int32_t received = 0;
+        for (std::size_t h = 0; h < stand.trace->ranks[3].hops.size(); ++h) {
+            if (stand.trace->ranks[3].hops[h].event != dead.call) continue;
+            ++received;
+            CHECK(clock->hops[3][h].end_ns <= died);
+        }
+        CHECK(received == 2);
+        CHECK(died > clock->events[3][static_cast<std::size_t>(dead.call)].begin_ns);
+    }
+    // On the modelled clock a message leaves for as long as it arrives.
+    const int64_t died = view::stood_ns(stand.clock, stand.end->waits, 3);
+    for (std::size_t r = 0; r < 4; ++r)
+        for (std::size_t h = 0; h < stand.trace->ranks[r].hops.size(); ++h)
+            if (stand.trace->ranks[r].hops[h].src == 3) CHECK(stand.clock.hops[r][h].end_ns <= died);
+    // Of its call the facts say what had arrived of it, and neither a duration nor "0 B".
+    int64_t bytes = 0;
+    for (const trace::RankTrace& rank : stand.trace->ranks)
+        for (const trace::Hop& hop : rank.hops)
+            if (hop.src == 3 && hop.event == stand.rank(hop.dst).call) bytes += hop.bytes;
+    REQUIRE(bytes > 0);
+    for (const auto language : {view::Language::en, view::Language::zh}) {
+        const Stand told(stand.trace, language);
+        const auto facts = view::describe_event(told.at({324, 600}, 0), {3, dead.call});
+        CHECK(facts.sent.find(view::format_exact_bytes(bytes)) != std::string::npos);
+        CHECK(facts.sent != view::format_exact_bytes(bytes));
+        CHECK(facts.formula.empty());
+        const std::string duration = told.texts.text({"view.fact.duration", {}}),
+                          never = told.texts.text({"view.fact.not_ended", {}});
+        for (const view::Fact& fact : facts.rows) CHECK(fact.label != duration);
+        CHECK(std::ranges::count(facts.rows, never, &view::Fact::value) == 1);
+    }
+}
+
+TEST_CASE("beside its healthy run a broken one is as long as it ran, and what never ended is open") {
+    const auto broken = record_of(kHsdp), whole = record_of(kHsdp.substr(0, kHsdp.find("[[faults]]")));
+    const Stand stand(broken), healthy(whole);
+    const std::vector<view::ComparedRun> runs{{"broken", *broken, stand.clock, 0, true, &*stand.end},
+                                              {"whole", *whole, healthy.clock, 0}};
+    const auto figures = view::run_figures(runs[0], stand.end->step);
+    CHECK(figures.span.end_ns == stand.broke_off());
+    CHECK(figures.step_ns <
+          time::span_of_step(*broken, stand.clock, stand.end->step).end_ns - figures.span.begin_ns);
+    CHECK(figures.exposed_ns <= figures.step_ns);
+    CHECK(figures.sent_bytes == -1);  // of the call that never ended nobody knows
+    const view::Input input = stand.at({1100, 800}, stand.broke_off());
+    const auto picture = view::compare_view(input, runs, {});
+    check_texts(picture, stand.measure);
+    CHECK(find(picture, "open", 0, stand.rank(0).call).size() == 1);
+    // Behind the break nothing is drawn of it.
+    const auto line = find(picture, "broke_off", 0);
+    REQUIRE_FALSE(line.empty());
+    for (const view::Shape* edge : find(picture, "open"))
+        CHECK(edge->points.front().x <= line[0]->points.front().x + 3);  // a bar's least width
+    const std::vector<view::ComparedRun> of_dead{{"broken", *broken, stand.clock, 3, true, &*stand.end},
+                                                 {"whole", *whole, healthy.clock, 3}};
+    CHECK(find(view::compare_view(input, of_dead, {}), "torn", 3, stand.rank(3).call).size() == 1);
+}
+
+TEST_CASE("where the run broke off is drawn whole on the measured clock too, though all ends there") {
+    for (const char* kind : {"lost", "mismatch", "stalled"}) {
+        Stand stand(record_of(kinds().at(kind)));
+        stand.clock = time::measured(*stand.trace);
+        for (const view::Size size : {view::Size{656, 420}, view::Size{1100, 700}}) {
+            INFO(kind << " " << size.width);
+            const auto picture = stand.timeline(size);
+            check_texts(picture, stand.measure);
+            CHECK_FALSE(find(picture, "broke_off").empty());
+            CHECK(test::says(picture, "run ends"));
+            for (const char* mark : {"open", "torn", "broke_off", "event"})
+                for (const view::Shape* shape : find(picture, mark)) {
+                    float right = shape->box.x + shape->box.w;
+                    for (const view::Point& point : shape->points) right = std::max(right, point.x);
+                    CHECK(right <= size.width - 2);
+                }
+        }
+    }
+}
+
+TEST_CASE("among many ranks the dead one has a cross that can be told from its square") {
+    const Stand stand(record_of(
+        [] {
+            Diagnosis diagnosis;
+            diagnosis.kind = DiagnosisKind::lost;
+            diagnosis.culprits = {19};
+            return diagnosis;
+        }(),
+        {8, 8}));
+    REQUIRE(stand.end);
+    const auto picture = stand.mesh({656, 290});
+    const view::Shape* square = nullptr;
+    int strokes = 0;
+    for (const view::Shape* shape : find(picture, "end", 19)) {
+        if (shape->kind == view::ShapeKind::rect) square = shape;
+        if (shape->kind == view::ShapeKind::line && shape->stroke == view::Token::err) ++strokes;
+    }
+    REQUIRE(square != nullptr);
+    CHECK(strokes == 2);
+    CHECK(square->fill != view::Token::err);
+}
+
+TEST_CASE("where a question asks how the run ends the facts of a call do not tell that it never ended") {
+    const Stand stand(record_of(kHsdp));
+    const view::EventRef ref{3, stand.rank(3).call};
+    const auto told = view::describe_event(stand.at({324, 600}, 0), ref),
+               covered = view::describe_event(stand.at({324, 600}, 0), ref, false);
+    const std::string never = stand.texts.text({"view.fact.not_ended", {}});
+    CHECK(std::ranges::count(told.rows, never, &view::Fact::value) == 1);
+    CHECK(std::ranges::count(covered.rows, never, &view::Fact::value) == 0);
+    CHECK(covered.sent.empty());
+    CHECK(covered.rows.size() + 1 == told.rows.size());
 }

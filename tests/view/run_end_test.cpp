@@ -144,6 +144,19 @@ TEST_CASE("the banner tells the engine's sentence and what to do next, and its t
             for (const std::string& told : {sentence, advice})
                 CHECK(std::count(banner.text_lines.begin(), banner.text_lines.end(), told) == 1);
             CHECK_FALSE(find(banner, "end_show").empty());
+            // The buttons stand above all that is told, where a low banner shows them.
+            const auto offering =
+                view::run_end_view(stand.at({width, 1}), *end, {false, true, view::WithoutFault::offered});
+            CHECK(test::text_problems(offering, stand.measure).empty());
+            const auto rerun = find(offering, "end_rerun");
+            REQUIRE_FALSE(rerun.empty());
+            int told_below = 0;
+            for (const view::Shape& shape : offering.shapes)
+                if (shape.kind == view::ShapeKind::text && shape.face == view::Face::mono_small) {
+                    CHECK(shape.box.y > rerun[0]->box.y);
+                    ++told_below;
+                }
+            CHECK(told_below > 0);
             // Beside the facts, which have the exact words and the button, it is lower.
             const auto beside = view::run_end_view(stand.at({width, 1}), *end, {false, false});
             CHECK(beside.height < banner.height);

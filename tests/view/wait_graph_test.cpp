@@ -124,7 +124,11 @@ TEST_CASE("of 1,024 ranks in a chain of waits the dead one is crossed out and th
         const auto marks = find(picture, "end", rank);
         return marks.empty() ? view::Token::none : marks[0]->fill;
     };
-    CHECK(square(77) == view::Token::err);
+    CHECK(square(77) != view::Token::warn);
+    const auto crossed = find(picture, "end", 77);
+    CHECK(std::ranges::count_if(crossed, [](const view::Shape* shape) {
+              return shape->kind == view::ShapeKind::line && shape->stroke == view::Token::err;
+          }) == 2);
     CHECK(square(0) == view::Token::warn);
     CHECK(square(1023) == view::Token::warn);
     check_texts(picture, stand.measure);

@@ -251,10 +251,15 @@ float same_class(Ui& ui, float x, float y, float w) {
     return y + 12;
 }
 
+/// That a call never ended answers what a lesson asks where the end itself is not told.
+bool tells_end(const Ui& ui) {
+    return !ui.state.document->end || told_end(ui) != nullptr;
+}
+
 float event_facts(Ui& ui, Memory& memory, float x, float y, float w) {
     const auto ref = session::shown_event(ui.state);
     if (!ref) return paragraph(ui, x, y, w, ui.say("ui.facts.none"), Face::body, Token::soft);
-    const EventFacts facts = view::describe_event(view_input(ui, w, 100), *ref);
+    const EventFacts facts = view::describe_event(view_input(ui, w, 100), *ref, tells_end(ui));
     const bool chosen = ui.state.selection.event.has_value();
     const trace::Event& event = ui.state.document->trace->event(ref->rank, ref->event);
     const std::string where =
@@ -294,7 +299,7 @@ std::string scene_text(Ui& ui, Memory& memory) {
 std::string as_text(const Ui& ui) {
     const auto ref = session::shown_event(ui.state);
     if (!ref) return {};
-    const EventFacts facts = view::describe_event(view_input(ui, 400, 100), *ref);
+    const EventFacts facts = view::describe_event(view_input(ui, 400, 100), *ref, tells_end(ui));
     std::string text = facts.op + " " + facts.unit + " " + facts.badge + "\n";
     for (const view::Fact& fact : facts.rows) text += fact.label + ": " + shown_value(ui, fact) + "\n";
     if (!facts.how.empty()) text += facts.how + "\n";

@@ -3,15 +3,17 @@
 #include "app/gui/panels/panels.h"
 #include "app/gui/panels/views.h"
 #include "app/gui/panels/widgets.h"
+#include "app/gui/session/sandbox_actions.h"
 
 namespace meshscope::panels {
 namespace {
 
-constexpr std::string_view kTabStops[] = {"end_show", "end_fold"};
+constexpr std::string_view kTabStops[] = {"end_show", "end_rerun", "end_compare", "end_fold"};
 
 /// `alone`: the facts do not stand beside it.
 view::Picture banner(const Ui& ui, float width, bool alone) {
-    return view::run_end_view(view_input(ui, width, 1), *told_end(ui), {ui.state.end_folded, alone});
+    return view::run_end_view(view_input(ui, width, 1), *told_end(ui),
+                              {ui.state.end_folded, alone, session::without_faults(ui.state)});
 }
 
 }  // namespace
@@ -60,8 +62,13 @@ void document(Ui& ui, Memory& memory, float width, float height) {
     const View& shown = view_of(s.view);
     LayoutWishes wishes;
     wishes.wide = std::ranges::find(shown.wide_forms, s.forms.of(s.view)) != shown.wide_forms.end();
+    // A step that lays variants there tells of them: its words stay beside the picture.
+    const auto at_step = static_cast<std::size_t>(s.lesson_step);
+    const bool told_beside = at_step < s.document->steps.size() &&
+                             s.document->steps[at_step].view == s.view &&
+                             !s.document->steps[at_step].beside.empty();
     wishes.whole_left =
-        shown.breadth == Breadth::whole ||
+        (shown.breadth == Breadth::whole && !told_beside) ||
         ((wishes.wide || shown.breadth == Breadth::whole_without_lesson) && s.document->steps.empty());
     wishes.scene_only = wishes.wide || shown.below == nullptr || height < shown.least_height_shared;
     wishes.lesson_folded = s.lesson_folded;
@@ -71,7 +78,7 @@ void document(Ui& ui, Memory& memory, float width, float height) {
     Layout at = arrange(width, height, wishes);
     if (told_end(ui) != nullptr) {
         const bool alone = at.facts.w <= 0;
-        wishes.banner = banner_height(ui, at.scene.w, alone);
+        wishes.banner = banner_height(ui, at.banner_width, alone);
         at = arrange(width, height, wishes);
         end_banner(ui, memory, at.banner, alone);
     }

@@ -46,7 +46,10 @@ Layout arrange(float width, float height, const LayoutWishes& wishes) {
     const float middle = std::max(0.0F, width - lesson - right);
     const float banner = std::min(std::round(wishes.banner), std::round(centre * kMostBanner));
     const float top = kTopBar + banner;
-    if (banner > 0) at.banner = {lesson, kTopBar, middle, banner};
+    // An open drawer lies over the scene; where the banner has room beside it, it stands beside it.
+    const float covered = at.facts_is_drawer && middle - at.facts.w >= kLeastBanner ? at.facts.w : 0;
+    at.banner_width = middle - covered;
+    if (banner > 0) at.banner = {lesson, kTopBar, at.banner_width, banner};
     centre -= banner;
     // Two squeezed pictures show less than one whole: the lower one has its own tab.
     const bool low = centre < kLeastCentre;

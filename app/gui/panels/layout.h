@@ -10,6 +10,7 @@ using view::Rect;
 struct Layout {
     Rect top_bar, lesson, transport, foot, banner, scene, splitter, lower, facts;
     bool facts_is_drawer = false;
+    float banner_width = 0;  ///< what a banner has: the scene's, but for an open drawer that lies over it
 };
 
 struct LayoutWishes {
@@ -30,6 +31,6 @@ struct LayoutWishes {
 Layout arrange(float width, float height, const LayoutWishes& wishes);
 
 inline constexpr float kTopBar = 52, kTransport = 120, kLowTransport = 72, kSplitter = 8, kFoot = 72,
-                       kLeastCentre = 400, kWideScene = 1200, kMostBanner = 0.45F;
+                       kLeastCentre = 400, kWideScene = 1200, kMostBanner = 0.45F, kLeastBanner = 320;
 
 }  // namespace meshscope::panels

@@ -97,6 +97,7 @@ float make_change(Ui& ui, Memory& memory, const std::string& id, float x, float 
     const float wide = std::min(w, button_width(ui, words, false));
     if (!button(ui, memory, "make." + id, {x, y, wide, 38}, words)) return y + 46;
     const std::string& text = session::scenario_text(*ui.state.document);
+    show_first_change(memory);
     ui.act(session::StartExercise{
         sandbox::variant_changes(text, ui.state.document->trace->info.scenario_path, id)});
     return y + 46;
@@ -175,14 +176,19 @@ void foot_row(Ui& ui, Memory& memory, Rect box) {
     ui.panel = "foot";
     ui.fill({controls, box.y, box.w - controls, box.h}, Token::panel);
     ui.hairline(box.x, box.y, box.w);
-    const std::string words = happened(ui, false);
+    const std::vector<std::string> news = happened(ui);
+    // The first sentence that has room.
+    const auto told = [&](float room) {
+        const auto fits = std::ranges::find_if(
+            news, [&](const std::string& words) { return ui.width(words, Face::body) <= room; });
+        return fits == news.end() ? std::string() : *fits;
+    };
     if (ui.state.document->steps.empty()) {
         // Where the column is folded the way back stands here.
         const float wide = box.w - controls - 40;
         const bool leads_back = session::open_lesson(ui.state) != nullptr;
-        if (!leads_back && !words.empty() && wide > 120)
-            ui.text({controls + 16, box.y, wide, box.h}, ui.fit(words, happened(ui, true), wide, Face::body),
-                    Face::body, Token::soft);
+        if (const std::string words = told(wide); !leads_back && !words.empty() && wide > 120)
+            ui.text({controls + 16, box.y, wide, box.h}, words, Face::body, Token::soft);
         if (box.w - controls > 120)
             back_to_lesson(ui, memory, controls + 16, box.y + (box.h - 38) / 2, box.w - controls - 40);
         return;
@@ -192,7 +198,7 @@ void foot_row(Ui& ui, Memory& memory, Rect box) {
     const std::string full = std::to_string(ui.state.lesson_step + 1) + " · " + ui.pick(step.title);
     const std::string brief =
         std::to_string(ui.state.lesson_step + 1) + " / " + std::to_string(ui.state.document->steps.size());
-    std::string line = words.empty() ? "" : ui.fit(words, happened(ui, true), room, Face::body);
+    std::string line = told(room);
     if (line.empty()) line = ui.fit(full, brief, room, Face::body);
     if (room < 0) return;
     // The line leads to what it names: from the comparison back to the step.

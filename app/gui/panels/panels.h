@@ -19,14 +19,16 @@ void lesson_column(Ui& ui, Memory& memory, Rect box);
 float back_to_lesson(Ui& ui, Memory& memory, float x, float y, float w, ButtonLook look = ButtonLook::plain);
 /// The sandbox: the fields of the scenario, their mistakes, run, undo, save.
 void sandbox_panel(Ui& ui, Memory& memory, Rect box);
+/// When it is drawn next, it scrolls to the first field that is not as it was opened.
+void show_first_change(Memory& memory);
 /// A run whose ranks are held: who waits for whom, and what lets them go.
 void live_panel(Ui& ui, Memory& memory, Rect box);
 /// One quiz card at (x, y); returns the y below it.
 float quiz_card(Ui& ui, Memory& memory, const session::QuizCard& quiz, float x, float y, float w);
 void transport(Ui& ui, Memory& memory, Rect box);
-/// What has just happened at the cursor, in a sentence (session::shown_beat); "" where nothing has. Briefly:
-/// without the ranks of which the same is true.
-std::string happened(const Ui& ui, bool briefly);
+/// What has just happened at the cursor (session::shown_beat), in sentences: the whole one, without the other
+/// ranks, and in a few words; none where nothing has.
+std::vector<std::string> happened(const Ui& ui);
 /// The controls and the lesson's step in one row, where the lesson column is folded.
 void foot_row(Ui& ui, Memory& memory, Rect box);
 /// How the run in front ended, where it did not come to its end; nothing where it did, and while that would

@@ -35,12 +35,17 @@ std::vector<std::string> by_parts(const Ui& ui, const std::string& text, float w
 
 }  // namespace
 
-std::string happened(const Ui& ui, bool briefly) {
+std::vector<std::string> happened(const Ui& ui) {
     auto beat = session::shown_beat(ui.state);
     // Who sends to whom would answer.
     if (!beat || (beat->hop && ui.quiz_mask.asks_peer())) return {};
-    if (briefly) beat->others = 0;
-    return ui.quiz_mask.mask(view::beat_words(ui.texts, *ui.state.document->trace, *beat));
+    const trace::Trace& trace = *ui.state.document->trace;
+    std::vector<std::string> sentences{view::beat_words(ui.texts, trace, *beat)};
+    beat->others = 0;
+    for (const bool briefly : {false, true})
+        sentences.push_back(view::beat_words(ui.texts, trace, *beat, briefly));
+    for (std::string& words : sentences) words = ui.quiz_mask.mask(words);
+    return sentences;
 }
 
 void transport(Ui& ui, Memory& memory, Rect box) {
@@ -98,10 +103,10 @@ void transport(Ui& ui, Memory& memory, Rect box) {
     // What the pointer is on; else what has just happened; else the keys.
     std::vector<std::string> lines;
     if (!ui.status.empty()) lines = wrap(ui.measure, ui.quiz_mask.mask(ui.status), Face::caption, w);
-    const bool tells = lines.empty() && !happened(ui, true).empty();
-    for (const bool briefly : {false, true})
-        if (tells && (lines.empty() || lines.size() > 2))
-            lines = wrap(ui.measure, happened(ui, briefly), Face::caption, w);
+    const std::vector<std::string> news = lines.empty() ? happened(ui) : std::vector<std::string>{};
+    const bool tells = !news.empty();
+    for (const std::string& words : news)
+        if (lines.empty() || lines.size() > 2) lines = wrap(ui.measure, words, Face::caption, w);
     if (lines.empty()) lines = by_parts(ui, ui.say("ui.transport_hint"), w);
     if (lines.size() > 2) lines = wrap(ui.measure, ui.say("ui.transport_hint.short"), Face::caption, w);
     float line_y = y + 52;

@@ -10,6 +10,8 @@
 namespace meshscope::session {
 namespace {
 
+constexpr const char* kWithoutFaults = "without_faults";
+
 bool knows(const SandboxState& sandbox, const std::shared_ptr<const Document>& document) {
     return std::any_of(sandbox.runs.begin(), sandbox.runs.end(),
                        [&](const auto& run) { return run.lock() == document; });
@@ -100,9 +102,11 @@ std::optional<RunRequest> what_if_request(const AppState& s, const AskWhatIf& as
     if (!s.document || s.running || scenario_text(*s.document).empty()) return {};
     std::vector<std::string> keys;
     for (const sandbox::Change& change : asked.changes) keys.push_back(change.key);
+    // "63_hsdp · faults" would be taken for the run that has them.
+    const std::string name = asked.id == kWithoutFaults ? s.document->name + " · faults = []"
+                                                        : sandbox::run_name(s.document->name, keys);
     return RunRequest{sandbox::changed_text(scenario_text(*s.document), asked.changes),
-                      s.document->trace->info.scenario_path, sandbox::run_name(s.document->name, keys),
-                      asked.id, s.document};
+                      s.document->trace->info.scenario_path, name, asked.id, s.document};
 }
 
 bool can_run_alone(const AppState& s, view::EventRef call) {
@@ -149,12 +153,6 @@ const WhatIfRun* answer_to(const AppState& s, const std::string& id) {
         if (run.asked_of == s.document && run.id == id) return &run;
     return nullptr;
 }
-
-namespace {
-
-constexpr const char* kWithoutFaults = "without_faults";
-
-}  // namespace
 
 AskWhatIf ask_without_faults() {
     return {kWithoutFaults, {{"faults", ""}}};

@@ -6,7 +6,6 @@
 
 #include "app/gui/view/timeline_bars.h"
 #include "core/memory/ledger.h"
-#include "core/time/exposed.h"
 #include "core/trace/recorded.h"
 
 namespace meshscope::view {
@@ -43,9 +42,13 @@ RunFigures count_figures(const ComparedRun& run, int32_t step, Memo* memo) {
         f.step_ns = f.exposed_ns = f.peak_bytes = f.calls = f.sent_bytes = -1;  // unknown is not zero
         return f;
     }
+    // Behind the break the clock goes on for a while, as if those who wait still did.
+    if (run.end != nullptr && run.end->kind == RunEnd::Kind::failed)
+        f.span.end_ns =
+            std::min(f.span.end_ns, std::max(f.span.begin_ns, broke_off_ns(run.trace, run.clock, *run.end)));
     f.step_ns = f.span.end_ns - f.span.begin_ns;
     if (run.rank < 0 || static_cast<std::size_t>(run.rank) >= run.trace.ranks.size()) return f;
-    f.exposed_ns = time::overlap(run.trace, run.clock, run.rank, step).exposed_ns;
+    f.exposed_ns = overlap_of(run, step).exposed_ns;
     f.peak_bytes = memory::peak(run.trace, run.rank, step).bytes;
     const auto& events = run.trace.ranks[static_cast<std::size_t>(run.rank)].events;
     for (const trace::Event& e : events) {
@@ -53,7 +56,7 @@ RunFigures count_figures(const ComparedRun& run, int32_t step, Memo* memo) {
             continue;
         ++f.calls;
         int64_t& by_op = f.sent_by_op[e.op];
-        const bool told = tells_sent_bytes(e);
+        const bool told = tells_sent_bytes(e) && (run.end == nullptr || !is_open(*run.end, run.rank, e.id));
         f.sent_bytes = told && f.sent_bytes >= 0 ? f.sent_bytes + e.sent_bytes : -1;
         by_op = told && by_op >= 0 ? by_op + e.sent_bytes : -1;
     }
@@ -62,6 +65,12 @@ RunFigures count_figures(const ComparedRun& run, int32_t step, Memo* memo) {
 }
 
 }  // namespace
+
+time::Overlap overlap_of(const ComparedRun& run, int32_t step) {
+    const int64_t until =
+        run.end == nullptr ? run.clock.end_ns : known_until_ns(run.trace, run.clock, *run.end, run.rank);
+    return time::overlap(run.trace, run.clock, run.rank, step, until);
+}
 
 int32_t compared_step(const trace::Trace& trace, int32_t step) {
     int32_t last = trace.info.steps - 1;

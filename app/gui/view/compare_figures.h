@@ -10,6 +10,7 @@
 #include "app/gui/view/memo.h"
 #include "app/gui/view/run_end.h"
 #include "core/time/clock.h"
+#include "core/time/exposed.h"
 #include "core/trace/agreement.h"
 #include "core/trace/trace.h"
 
@@ -35,6 +36,7 @@ struct ComparedRun {
     bool front = false;                             ///< the run that the other views show
     const RunEnd* end = nullptr;                    ///< how it ended early; null: it did not
     const std::vector<RunTrait>* traits = nullptr;  ///< what it was of; null: not known
+    bool fixed = false;  ///< it is not closed here, and its rank not chosen: a lesson's step shows it
 };
 
 /// What one rank of a run did in one step; -1 where the record does not tell.
@@ -52,6 +54,9 @@ struct RunFigures {
 };
 /// Cost: a pass over the step's events and hops of all ranks; in a large record once a rank and step.
 RunFigures run_figures(const ComparedRun& run, int32_t step, Memo* memo = nullptr);
+
+/// The overlap of the run's rank in a step, as far as it is known what the rank did. Cost: time::overlap().
+time::Overlap overlap_of(const ComparedRun& run, int32_t step);
 
 /// A time of the figures; "—" where the record does not tell it.
 std::string figure_time(int64_t ns);

@@ -7,8 +7,8 @@
 #include "app/gui/view/common.h"
 #include "app/gui/view/compare_table.h"
 #include "app/gui/view/timeline_bars.h"
+#include "app/gui/view/timeline_end.h"
 #include "app/gui/view/timeline_layout.h"
-#include "core/time/exposed.h"
 
 namespace meshscope::view {
 namespace {
@@ -204,7 +204,7 @@ class Comparison {
         const ComparedRun& run = runs_[i];
         float y = top + kBlockPad;
         if (run.rank >= 0 && static_cast<std::size_t>(run.rank) < run.trace.ranks.size())
-            for (const auto& part : time::overlap(run.trace, run.clock, run.rank, f.step).exposed) {
+            for (const auto& part : overlap_of(run, f.step).exposed) {
                 const float l = x(part.begin_ns - f.span.begin_ns), r = x(part.end_ns - f.span.begin_ns);
                 p_.layer = 1;
                 p_.rect({l, top + 2, r - l, bottom - top - 4}, Token::warn, 0,
@@ -246,6 +246,11 @@ class Comparison {
                     {"broke_off", static_cast<int64_t>(i)});
     }
 
+    void close_mark(std::size_t i, const Rect& box) {
+        p_.rect(box, Token::none, 6, {"close_run", static_cast<int64_t>(i)});
+        p_.cross({box.x + 12, box.y + 12}, 4, Token::mute, 1.4F);
+    }
+
     /// Name, whose lanes, the step's time and what of it is exposed.
     void head(std::size_t i, float y) {
         const auto index = static_cast<int64_t>(i);
@@ -254,11 +259,7 @@ class Comparison {
         p_.layer = 5;
         const float line = p_.line_height(Face::body);
         if (run.front) p_.rect({left - 10, y, 3, line}, Token::accent, 1.5F);
-        const Rect close{left + room - 20, y + line / 2 - 12, 24, 24};
-        p_.rect(close, Token::none, 6, {"close_run", index});
-        const Point x_mark{close.x + 12, close.y + 12};
-        p_.line({x_mark.x - 4, x_mark.y - 4}, {x_mark.x + 4, x_mark.y + 4}, Token::mute, 1.4F);
-        p_.line({x_mark.x - 4, x_mark.y + 4}, {x_mark.x + 4, x_mark.y - 4}, Token::mute, 1.4F);
+        if (!run.fixed) close_mark(i, {left + room - 20, y + line / 2 - 12, 24, 24});
         for (const std::string& part : name_lines(i, name_room())) {
             p_.text(part, {left, y}, Face::body, run.front ? Token::text : Token::soft, Align::left,
                     {"run", index});
@@ -282,7 +283,7 @@ class Comparison {
         }
         // Which rank: arrows where there are others.
         const std::string rank = "rank " + std::to_string(run.rank);
-        const bool others = run.trace.ranks.size() > 1;
+        const bool others = run.trace.ranks.size() > 1 && !run.fixed;
         float at = left;
         const auto arrow = [&](const char* kind, float direction) {
             const Rect box{at, y + caption() / 2 - 12, 24, 24};
@@ -307,7 +308,12 @@ class Comparison {
         std::vector<Bar> bars;
         for (const trace::Event* e : events_of(i)) {
             if (lane_of(*e) != lane) continue;
-            const time::Interval& t = times[static_cast<std::size_t>(e->id)];
+            time::Interval t = times[static_cast<std::size_t>(e->id)];
+            if (run.end != nullptr && is_open(*run.end, run.rank, e->id)) {
+                // In the queue behind another call that never ended: it did not begin.
+                if (t.end_ns <= t.begin_ns && run.end->waits.at(run.rank)->call != e->id) continue;
+                t.end_ns = std::max(t.begin_ns, std::min(t.end_ns, f.span.end_ns));
+            }
             bars.push_back({x(t.begin_ns - f.span.begin_ns), x(t.end_ns - f.span.begin_ns), e->id, 1});
         }
         std::sort(bars.begin(), bars.end(), [](const Bar& a, const Bar& b) { return a.x0 < b.x0; });
@@ -327,7 +333,10 @@ class Comparison {
             return;
         }
         const trace::Event& e = run.trace.event(run.rank, bar.event);
-        event_bar(p_, e, box, id);
+        if (run.end != nullptr && is_open(*run.end, run.rank, e.id))
+            open_event_bar(p_, e, box, gone_ns(run.clock, *run.end, run.rank).has_value(), id);
+        else
+            event_bar(p_, e, box, id);
         const auto labels = event_labels(p_, run.trace, e);
         const Rect room = cursor_ns_ < 0 || cursor_ns_ > end_ns_ ? box : aside(box, x(cursor_ns_));
         if (const std::string words = p_.fit(labels, Face::caption, room.w - 8); !words.empty())

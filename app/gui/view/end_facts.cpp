@@ -14,7 +14,7 @@
 namespace meshscope::view {
 namespace {
 
-constexpr float kPad = 24, kButton = 34;
+constexpr float kPad = 24;
 /// Rows of waits, or of calls, that are listed; the others are counted.
 constexpr std::size_t kMostRows = 8;
 
@@ -57,29 +57,15 @@ class EndFacts {
                        6;
         }
         sheet_.y += 4;
-        if (without_ == WithoutFault::offered) button("view.end.rerun", "end_rerun", true);
-        if (without_ == WithoutFault::running) button("view.end.rerun.going", "end_going", false);
-        if (without_ == WithoutFault::done) button("view.end.rerun.compare", "end_compare", true);
+        if (const auto fault = button_of(without_)) button(fault->words, fault->id, fault->primary);
         button("view.end.show", "end_show", false);
         sheet_.y += 14;
     }
 
     void button(const char* words_id, const char* id, bool primary) {
-        const std::string words = p_.say(words_id);
-        const float wide = p_.width(words, Face::body);
-        const auto lines = p_.wrap(words, Face::body, sheet_.width() - 24);
-        const float line = p_.line_height(Face::body),
-                    high = kButton - line + line * static_cast<float>(lines.size());
-        const Rect box{sheet_.x, sheet_.y, std::min(sheet_.width(), wide + 28), high};
-        auto& shape = p_.rect(box, primary ? Token::accent : Token::raised, 8, {id});
-        if (!primary) shape.stroke = Token::line2;
-        float y = box.y + (high - line * static_cast<float>(lines.size())) / 2;
-        for (const std::string& part : lines) {
-            p_.label({box.x, y, box.w, line}, part, Face::body, primary ? Token::onacc : Token::text,
-                     Token::none, {id});
-            y += line;
-        }
-        sheet_.y += high + 8;
+        const Rect box =
+            draw_button(p_, {sheet_.x, sheet_.y}, sheet_.width(), p_.say(words_id), {id}, primary);
+        sheet_.y += box.h + 8;
     }
 
     /// What the rank was in; null: in nothing that is recorded.

@@ -5,14 +5,6 @@
 
 namespace meshscope::view {
 
-/// What can be done about a fault that the scenario asked for.
-enum class WithoutFault : uint8_t {
-    no,       ///< it asks for none, or cannot be run
-    offered,  ///< it can be run without
-    running,  ///< it is being run
-    done      ///< that run is open beside this one
-};
-
 /// The head of the facts of a run that ended early: what to do, who waits for whom (of a mismatch what each
 /// calls), the engine's exact words. Ids: "end_show" (goes there), "end_rerun", "end_compare", "end_copy";
 /// "wait" a = rank, b = its call's event: the begin of its wait. As high as it needs.

@@ -5,6 +5,7 @@
 #include "app/gui/view/collective_state.h"
 #include "app/gui/view/common.h"
 #include "app/gui/view/stepping.h"
+#include "core/trace/ended.h"
 #include "core/trace/recorded.h"
 
 namespace meshscope::view {
@@ -18,8 +19,12 @@ std::string fraction(int64_t n, bool twice) {
 
 class Describer {
   public:
-    Describer(const Input& input, EventRef ref)
-        : in_(input), p_(input), e_(input.trace.event(ref.rank, ref.event)) {
+    Describer(const Input& input, EventRef ref, bool tells_end)
+        : in_(input),
+          p_(input),
+          e_(input.trace.event(ref.rank, ref.event)),
+          open_(trace::unended_calls(input.trace, ref.rank)),
+          tells_end_(tells_end) {
         f_.ref = ref;
     }
 
@@ -84,7 +89,7 @@ class Describer {
         const bool transfer = e_.op == CollectiveOp::send || e_.op == CollectiveOp::recv;
         if (e_.algorithm != Algorithm::none) {
             if (!transfer) f_.how = p_.say("view.algorithm." + word);
-            const int32_t hops = rounds();
+            const int32_t hops = open() ? 0 : rounds();
             row("view.fact.algorithm",
                 hops > 0 ? p_.say("view.fact.hops", {arg("algorithm", algorithm), arg("hops", hops)})
                          : algorithm);
@@ -96,6 +101,13 @@ class Describer {
         duration();
         if (!tells_sent_bytes(e_)) {
             f_.sent = p_.say("view.fact.not_told");
+            return;
+        }
+        if (open() && !tells_end_) return;
+        if (open()) {
+            const bool hops = in_.trace.info.level >= trace::Level::hops && !is_point_to_point(e_.op);
+            f_.sent = hops ? p_.say("view.fact.arrived", {arg("bytes", format_exact_bytes(arrived_bytes()))})
+                           : p_.say("view.fact.sent_unknown");
             return;
         }
         f_.sent = format_exact_bytes(e_.sent_bytes);
@@ -118,23 +130,50 @@ class Describer {
         return most;
     }
 
+    /// The call had not ended when the run broke off.
+    bool open() const { return std::ranges::binary_search(open_, f_.ref.event); }
+
+    /// It stood behind another call of its stream that never ended.
+    bool queued() const {
+        const auto& events = in_.trace.ranks[static_cast<std::size_t>(f_.ref.rank)].events;
+        return std::ranges::any_of(open_, [&](int32_t id) {
+            return id < f_.ref.event && events[static_cast<std::size_t>(id)].stream == e_.stream;
+        });
+    }
+
+    /// What others recorded of it as received. What was under way when the run broke off nobody recorded.
+    int64_t arrived_bytes() const {
+        int64_t bytes = 0;
+        for (const trace::RankTrace& rank : in_.trace.ranks)
+            for (const trace::Hop& hop : rank.hops)
+                if (hop.src == f_.ref.rank &&
+                    same_collective(e_, rank.events[static_cast<std::size_t>(hop.event)]))
+                    bytes += hop.bytes;
+        return bytes;
+    }
+
     void duration() {
         const auto& t =
             in_.clock.events[static_cast<std::size_t>(f_.ref.rank)][static_cast<std::size_t>(f_.ref.event)];
+        if (open() && !tells_end_) return row("view.fact.begin", format_time(t.begin_ns));
+        if (open() && queued()) return row("view.fact.begin", p_.say("view.fact.not_begun"), false);
         row("view.fact.begin", format_time(t.begin_ns));
+        if (open()) return row("view.fact.end", p_.say("view.fact.not_ended"), false);
         row("view.fact.duration", format_time(t.end_ns - t.begin_ns));
     }
 
     const Input& in_;
     Painter p_;
     const trace::Event& e_;
+    const std::vector<int32_t> open_;  ///< calls of its rank that never ended, ascending
+    bool tells_end_;
     EventFacts f_;
 };
 
 }  // namespace
 
-EventFacts describe_event(const Input& input, EventRef ref) {
-    return Describer(input, ref).describe();
+EventFacts describe_event(const Input& input, EventRef ref, bool tells_end) {
+    return Describer(input, ref, tells_end).describe();
 }
 
 std::optional<ByteFormula> byte_formula(const trace::Trace& trace, const trace::Event& event) {

@@ -118,9 +118,11 @@ void MeshPicture::mark_end(int64_t i) {
     p_.layer = kRanks;
     if (detail_ == Detail::square) {
         if (mark == "finished") return;
-        p_.rect(b, hue, 0, id);
+        Shape& square = p_.rect(b, bad ? Token::inset : hue, 0, id);
+        if (!bad) return;
+        square.stroke = hue;
         p_.layer = kSelected;
-        if (bad) p_.cross(pos(i), std::max(4.F, b.w / 2), Token::err, 2, id);
+        p_.cross(pos(i), std::max(4.F, b.w / 2 - 2), hue, 2, id);
         return;
     }
     const bool card = detail_ == Detail::card;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/gui/view/common.h"
+#include "app/gui/view/sheet.h"
 #include "core/base/rank_set.h"
 #include "core/base/recorded_failure.h"
 #include "core/trace/ended.h"
@@ -149,6 +150,23 @@ int64_t broke_off_ns(const trace::Trace& trace, const time::Clock& clock, const 
     return end.in_call ? at.begin_ns : at.end_ns;
 }
 
+std::optional<int64_t> gone_ns(const time::Clock& clock, const RunEnd& end, int32_t rank) {
+    const std::string_view kind = mark_of(end, rank);
+    if ((kind != "lost" && kind != "stalled") || end.waits.at(rank) == nullptr) return {};
+    return stood_ns(clock, end.waits, rank);
+}
+
+int64_t known_until_ns(const trace::Trace& trace, const time::Clock& clock, const RunEnd& end, int32_t rank) {
+    if (end.kind != Kind::failed) return clock.end_ns;
+    const auto gone = gone_ns(clock, end, rank);
+    return gone ? *gone : broke_off_ns(trace, clock, end);
+}
+
+bool is_open(const RunEnd& end, int32_t rank, int32_t event) {
+    const RankEnd* stood = end.waits.at(rank);
+    return stood != nullptr && (std::ranges::binary_search(stood->open, event) || stood->call == event);
+}
+
 Message end_title(const RunEnd& end) {
     const std::string id = "view.end.title." + std::string(kind_words(end));
     return {end.step < 0 && end.kind != Kind::stopped && end.kind != Kind::recovered ? id + ".setup" : id,
@@ -185,8 +203,43 @@ bool is_marked(const RunEnd& end) {
     return false;
 }
 
+namespace {
+
+/// Side by side where they have room, else one below the other; gives the y below.
+float buttons(Painter& p, const BannerOptions& options, Point at, float right) {
+    constexpr float kGap = 8;
+    const float left = at.x, most = right - left;
+    float below = at.y;
+    const auto button = [&](const char* words_id, const char* id, bool primary) {
+        const std::string words = p.say(words_id);
+        if (at.x > left && at.x + p.width(words, Face::body) + 28 > right) at = {left, below + kGap};
+        const Rect box = draw_button(p, at, most, words, {id}, primary);
+        at.x += box.w + kGap;
+        below = std::max(below, box.y + box.h);
+    };
+    if (const auto fault = button_of(options.without)) button(fault->words, fault->id, fault->primary);
+    button("view.end.show", "end_show", false);
+    return below;
+}
+
+}  // namespace
+
+std::optional<FaultButton> button_of(WithoutFault without) {
+    switch (without) {
+        case WithoutFault::no:
+            return std::nullopt;
+        case WithoutFault::offered:
+            return FaultButton{"view.end.rerun", "end_rerun", true};
+        case WithoutFault::running:
+            return FaultButton{"view.end.rerun.going", "end_going", false};
+        case WithoutFault::done:
+            return FaultButton{"view.end.rerun.compare", "end_compare", true};
+    }
+    return std::nullopt;
+}
+
 Picture run_end_view(const Input& input, const RunEnd& end, const BannerOptions& options) {
-    constexpr float kPad = 12, kMark = 26, kButton = 32;
+    constexpr float kPad = 12, kMark = 26;
     Painter p(input);
     p.picture().content_height = 1e6F;
     const float left = kPad + 12, width = std::max(80.F, input.size.width - 2 * kPad - 24);
@@ -209,6 +262,11 @@ Picture run_end_view(const Input& input, const RunEnd& end, const BannerOptions&
     if (beside) fold(y);
     p.tell(words);
     y = p.paragraph(words, {left + kMark, y}, Face::body, Token::text, room);
+    if (!beside) {
+        fold(y + 4);
+        y += std::max(24.F, line) + 4;
+    }
+    if (!options.folded && options.alone) y = buttons(p, options, {left + kMark, y + 6}, left + width) + 6;
     if (!options.folded) {
         std::string waits;
         for (const Message& sentence : end.waits.sentences)
@@ -235,20 +293,6 @@ Picture run_end_view(const Input& input, const RunEnd& end, const BannerOptions&
                 p.tell(step);
                 y = p.paragraph(step, {left + kMark, y}, Face::body, Token::soft, width - kMark) + 2;
             }
-        if (options.alone) {
-            y += 4;
-            const std::string show = p.say("view.end.show");
-            const Rect button{left + kMark, y, std::min(width - kMark, p.width(show, Face::body) + 32),
-                              kButton};
-            auto& box = p.rect(button, Token::raised, 8, {"end_show"});
-            box.stroke = Token::line2;
-            p.label(button, show, Face::body, Token::text, Token::none, {"end_show"});
-            y += kButton;
-        }
-    }
-    if (!beside) {
-        fold(y + 4);
-        y += std::max(24.F, line) + 4;
     }
     p.layer = 0;
     auto& frame = p.rect({kPad, 8, input.size.width - 2 * kPad, y + kPad - 8}, Token::inset, 8);

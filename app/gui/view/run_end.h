@@ -41,6 +41,13 @@ std::optional<RunEnd> run_end(const trace::Trace& trace, int32_t planned_steps =
 /// When it broke off, on a clock: from then on no rank went on. Of one that failed the latest time at which a
 /// rank came to stand (stood_ns()), else the end of the last thing before. Cost: the ranks.
 int64_t broke_off_ns(const trace::Trace& trace, const time::Clock& clock, const RunEnd& end);
+/// When a rank died or stopped, on a clock; nothing where it did neither.
+std::optional<int64_t> gone_ns(const time::Clock& clock, const RunEnd& end, int32_t rank);
+/// Up to when it is known what a rank did: of a run that failed its death, else where it broke off; the
+/// clock's end of every other. Cost: that of broke_off_ns().
+int64_t known_until_ns(const trace::Trace& trace, const time::Clock& clock, const RunEnd& end, int32_t rank);
+/// The call had not ended on its rank.
+bool is_open(const RunEnd& end, int32_t rank, int32_t event);
 
 /// "This run ended early, in step 1: rank 3 died", as a message.
 Message end_title(const RunEnd& end);
@@ -54,15 +61,31 @@ std::string_view mark_of(const RunEnd& end, int32_t rank);
 /// Whether there is anything to mark on ranks: one that waits, or that did otherwise than the others.
 bool is_marked(const RunEnd& end);
 
+/// What can be done about a fault that the scenario asked for.
+enum class WithoutFault : uint8_t {
+    no,       ///< it asks for none, or cannot be run
+    offered,  ///< it can be run without
+    running,  ///< it is being run
+    done      ///< that run is open beside this one
+};
+/// Its button: the words' id and the shape's; nothing for `no`.
+struct FaultButton {
+    const char *words, *id;
+    bool primary;
+};
+std::optional<FaultButton> button_of(WithoutFault without);
+
 /// How much the banner says.
 struct BannerOptions {
     bool folded = false;  ///< the title alone
-    bool alone = false;   ///< no facts stand beside it: it says itself what to do, with the button
+    bool alone = false;   ///< no facts stand beside it: it says itself what to do, with the buttons
+    WithoutFault without = WithoutFault::no;
 };
 
 /// The banner that says so above every view: title, the engine's sentence, who waits for whom; folded the
-/// title alone. Ids: "end_show" (a button that leads there), "end_fold" (opens and folds it). As high as it
-/// needs.
+/// title alone. Ids: "end_show" (a button that leads there), "end_rerun", "end_going", "end_compare" (what
+/// can be done about a fault), "end_fold" (opens and folds it). The buttons stand right below the title, so
+/// that they are seen where it has less room than it needs. As high as it needs.
 Picture run_end_view(const Input& input, const RunEnd& end, const BannerOptions& options);
 
 }  // namespace meshscope::view

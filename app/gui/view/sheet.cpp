@@ -128,6 +128,23 @@ constexpr float kSide = 10, kGap = 6;
 
 }  // namespace
 
+Rect draw_button(Painter& p, Point at, float most, const std::string& words, const Id& id, bool primary) {
+    constexpr float kButton = 34;
+    const auto lines = p.wrap(words, Face::body, most - 24);
+    const float line = p.line_height(Face::body),
+                high = kButton - line + line * static_cast<float>(lines.size());
+    const Rect box{at.x, at.y, std::min(most, p.width(words, Face::body) + 28), high};
+    auto& shape = p.rect(box, primary ? Token::accent : Token::raised, 8, id);
+    if (!primary) shape.stroke = Token::line2;
+    float y = box.y + (high - line * static_cast<float>(lines.size())) / 2;
+    for (const std::string& part : lines) {
+        p.label({box.x, y, box.w, line}, part, Face::body, primary ? Token::onacc : Token::text, Token::none,
+                id);
+        y += line;
+    }
+    return box;
+}
+
 float draw_chips(Painter& p, const std::vector<Chip>& chips, Point at, float right) {
     const float left = at.x, height = std::max(kChip, p.line_height(Face::caption) + 4);
     bool drawn = false;

@@ -58,6 +58,10 @@ class FactList {
     float height_;
 };
 
+/// A button with these words, broken into lines where they are wider than `most`; returns its box.
+Rect draw_button(Painter& painter, Point at, float most, const std::string& words, const Id& id,
+                 bool primary);
+
 /// One of several choices inside a picture; a click answers with its id.
 struct Chip {
     std::string words;

@@ -70,7 +70,9 @@ struct EventFacts {
     Explanation words;      ///< the rule's
     std::string source;     ///< our own line
 };
-EventFacts describe_event(const Input& input, EventRef ref);
+/// `tells_end`: false where it is not to be told that a call never ended; then neither its end nor what it
+/// sent is.
+EventFacts describe_event(const Input& input, EventRef ref, bool tells_end = true);
 
 /// Bytes a rank should send, by its collective's formula; nothing where n and S alone do not give it (send
 /// and recv, trees, uneven parts). S = bytes of the whole buffer. all_gather, reduce_scatter, all_to_all:

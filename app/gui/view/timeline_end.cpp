@@ -10,6 +10,28 @@
 
 namespace meshscope::view {
 
+void open_event_bar(Painter& p, const trace::Event& event, const Rect& box, bool torn, const Id& id) {
+    const Token hue = op_hue(event.op);
+    auto& bar = p.rect(box, hue, 0, id);
+    bar.fill_alpha = 0.14F * p.alpha;
+    bar.pattern = event_pattern(event.op);
+    bar.hatch = hue;
+    const float right = box.x + box.w, low = box.y + box.h;
+    p.polyline({{right, box.y}, {box.x, box.y}, {box.x, low}, {right, low}}, hue, 1.4F).stroke_alpha =
+        p.alpha;
+    if (!torn) {
+        auto& edge = p.line({right, box.y - 1}, {right, low + 1}, hue);
+        edge.stroke_style = Stroke::dotted;
+        edge.id = {"open", id.a, id.b};
+        return;
+    }
+    std::vector<Point> edge;
+    constexpr int kTeeth = 6;
+    for (int k = 0; k <= kTeeth; ++k)
+        edge.push_back({right + (k % 2 == 0 ? 0.F : 4.F), box.y + box.h * static_cast<float>(k) / kTeeth});
+    p.polyline(std::move(edge), Token::err, 1.6F).id = {"torn", id.a, id.b};
+}
+
 void TimelineEnd::words() {
     const std::string words = p_.say(end_.kind == RunEnd::Kind::not_finite ? "view.end.mark.not_finite"
                                      : failed()                            ? "view.end.mark.run"
@@ -95,9 +117,7 @@ void TimelineEnd::mark(int32_t rank, float top) {
 }
 
 std::optional<int64_t> TimelineEnd::gone_ns(int32_t rank) const {
-    const std::string_view kind = mark_of(end_, rank);
-    if ((kind != "lost" && kind != "stalled") || end_.waits.at(rank) == nullptr) return {};
-    return stood_ns(in_.clock, end_.waits, rank);
+    return view::gone_ns(in_.clock, end_, rank);
 }
 
 void TimelineEnd::gone(int32_t rank, float top, float height) {
@@ -114,8 +134,7 @@ void TimelineEnd::gone(int32_t rank, float top, float height) {
 }
 
 bool TimelineEnd::is_open(int32_t rank, int32_t event) const {
-    const RankEnd* stood = end_.waits.at(rank);
-    return stood != nullptr && (std::ranges::binary_search(stood->open, event) || stood->call == event);
+    return view::is_open(end_, rank, event);
 }
 
 bool TimelineEnd::stood_in(int32_t rank, int32_t event) const {
@@ -128,27 +147,8 @@ Rect TimelineEnd::open_bar(int32_t rank, const trace::Event& event, Rect box) {
     const auto gone_at = gone_ns(rank);
     if (gone_at) box.w = std::min(box.x + box.w, x(*gone_at)) - box.x;
     box.w = std::max(box.w, kLeast);
-    const Token hue = op_hue(event.op);
     const Id id{"event", rank, event.id};
-    auto& bar = p_.rect(box, hue, 0, id);
-    bar.fill_alpha = 0.14F * p_.alpha;
-    bar.pattern = event_pattern(event.op);
-    bar.hatch = hue;
-    const float right = box.x + box.w, low = box.y + box.h;
-    p_.polyline({{right, box.y}, {box.x, box.y}, {box.x, low}, {right, low}}, hue, 1.4F).stroke_alpha =
-        p_.alpha;
-    if (gone_at) {
-        std::vector<Point> edge;
-        constexpr int kTeeth = 6;
-        for (int k = 0; k <= kTeeth; ++k)
-            edge.push_back(
-                {right + (k % 2 == 0 ? 0.F : 4.F), box.y + box.h * static_cast<float>(k) / kTeeth});
-        p_.polyline(std::move(edge), Token::err, 1.6F).id = {"torn", rank, event.id};
-    } else {
-        auto& edge = p_.line({right, box.y - 1}, {right, low + 1}, hue);
-        edge.stroke_style = Stroke::dotted;
-        edge.id = {"open", rank, event.id};
-    }
+    open_event_bar(p_, event, box, gone_at.has_value(), id);
     const std::string unit = event_labels(p_, in_.trace, event).front();
     std::vector<std::string> choices;
     if (event.id == stood.call && !stood.waits_for.empty())

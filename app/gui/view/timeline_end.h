@@ -9,6 +9,10 @@
 
 namespace meshscope::view {
 
+/// The bar of a call that had not ended: open at its right ("open"), or torn off there ("torn") where its
+/// rank died in it; both with the numbers of `id`.
+void open_event_bar(Painter& painter, const trace::Event& event, const Rect& box, bool torn, const Id& id);
+
 /// Draws into a timeline how its run ended early: where it ends, who came to stand where, bars that never
 /// ended, and nothing behind a death.
 class TimelineEnd {
@@ -36,6 +40,10 @@ class TimelineEnd {
     void gone(int32_t rank, float top, float height);
     /// When a rank died or stopped; nothing where it did neither: behind that nothing is drawn of it.
     std::optional<int64_t> gone_ns(int32_t rank) const;
+    /// Up to when it is known what the rank did, as view::known_until_ns() tells it.
+    int64_t known_until_ns(int32_t rank) const {
+        return failed() ? gone_ns(rank).value_or(broke_off_ns_) : in_.clock.end_ns;
+    }
     /// The call had not ended.
     bool is_open(int32_t rank, int32_t event) const;
     /// It is the call in which the rank came to stand.

@@ -23,6 +23,9 @@ TimelineLayout timeline_layout(const Input& input, const TimelineOptions& option
     out.gutter_names = kTimelinePad + rank_names + 16 + (out.names ? lane_names : 8.F);
     out.axis.x0 = out.gutter_names + 12;
     out.axis.x1 = std::max(out.axis.x0 + 40, input.size.width - kTimelinePad);
+    // Behind where a run broke off stand what never ended, the cross and a word.
+    if (options.end != nullptr && options.end->kind == RunEnd::Kind::failed)
+        out.axis.x1 = std::max(out.axis.x0 + 40, out.axis.x1 - kTimelineEnd);
     out.axis.ruler_y = kTimelineHeader;
     out.axis.lanes_y = kTimelineHeader + input.measure.line_height(Face::mono_small) + 4 + 4 + 10;
     out.axis.begin_ns = options.end_ns > options.begin_ns ? options.begin_ns : 0;

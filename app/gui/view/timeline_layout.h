@@ -14,6 +14,8 @@ namespace meshscope::view {
 
 /// Left and right margin, and the height of title, switch and exposed time.
 inline constexpr float kTimelinePad = 24, kTimelineHeader = 44;
+/// What the axis leaves at its right where a run broke off.
+inline constexpr float kTimelineEnd = 44;
 
 /// Where the timeline's lanes lie; heights give a little where that lets every rank be seen at once.
 struct TimelineLayout {

@@ -103,10 +103,17 @@ class Timeline {
         return right + 2;
     }
 
+    /// Of a run that broke off what is known: the clock goes on for a while behind it.
+    time::Overlap overlap_of(int32_t rank, int32_t step = -2) const {
+        if (!end_) return time::overlap(in_.trace, in_.clock, rank, step);
+        return time::overlap(in_.trace, in_.clock, rank, step, end_->known_until_ns(rank));
+    }
+
     void exposed_words(float left, float y) {
         if (end_ && end_->gone_ns(focus_)) return;  // behind its death it does not wait
-        const auto whole = interval_of(step_);
-        const auto overlap = time::overlap(in_.trace, in_.clock, focus_, step_);
+        auto whole = interval_of(step_);
+        if (end_) whole.end_ns = std::min(whole.end_ns, end_->known_until_ns(focus_));
+        const auto overlap = overlap_of(focus_, step_);
         if (whole.end_ns <= whole.begin_ns || overlap.communication_ns == 0) return;
         const std::string percent = format_percent(static_cast<double>(overlap.exposed_ns) /
                                                    static_cast<double>(whole.end_ns - whole.begin_ns));
@@ -196,7 +203,7 @@ class Timeline {
     }
 
     void tell_rank(std::size_t r) {
-        const auto overlap = time::overlap(in_.trace, in_.clock, static_cast<int32_t>(r));
+        const auto overlap = overlap_of(static_cast<int32_t>(r));
         p_.tell(p_.say("view.timeline.rank",
                        {arg("rank", static_cast<int64_t>(r)), arg("compute", format_time(overlap.compute_ns)),
                         arg("communication", format_time(overlap.communication_ns)),
@@ -206,12 +213,8 @@ class Timeline {
     // The solid amber line on the ruler: where the chosen rank waits for communication.
     void cap() {
         p_.layer = 4;
-        const auto gone_at = end_ ? end_->gone_ns(focus_) : std::nullopt;
-        const float dead_x = gone_at ? x(*gone_at) : in_.size.width;
-        for (const auto& [l, r] : exposed_parts(time::overlap(in_.trace, in_.clock, focus_), at_.axis))
-            if (l < dead_x)
-                p_.rect({l, at_.axis.lanes_y - 12, std::min(r, dead_x) - l, 4}, Token::warn, 0,
-                        {"exposed", focus_});
+        for (const auto& [l, r] : exposed_parts(overlap_of(focus_), at_.axis))
+            p_.rect({l, at_.axis.lanes_y - 12, r - l, 4}, Token::warn, 0, {"exposed", focus_});
     }
 
     void block(std::size_t r, float top) {
@@ -220,12 +223,8 @@ class Timeline {
         const float height = at_.block;
         const float visible = std::min(height, in_.size.height - top);
         p_.layer = 0;
-        const auto gone_at = end_ ? end_->gone_ns(rank) : std::nullopt;
-        const float dead_x = gone_at ? x(*gone_at) : in_.size.width;
-        for (const auto& [l, right] : exposed_parts(time::overlap(in_.trace, in_.clock, rank), at_.axis))
-            if (l < dead_x)
-                p_.rect({l, top, std::min(right, dead_x) - l, visible}, Token::warn, 0, {"exposed", rank})
-                    .fill_alpha = 0.075F;
+        for (const auto& [l, right] : exposed_parts(overlap_of(rank), at_.axis))
+            p_.rect({l, top, right - l, visible}, Token::warn, 0, {"exposed", rank}).fill_alpha = 0.075F;
         if (end_) end_->gone(rank, top, visible);
         if (r > 0) p_.line({0, top + 0.5F}, {in_.size.width, top + 0.5F}, Token::line);
         p_.layer = 3;

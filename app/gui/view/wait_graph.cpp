@@ -68,6 +68,7 @@ class Finder {
         for (const int32_t rank : failure_.culprits)
             if (graph_.at(rank) != nullptr) graph_.ranks[static_cast<std::size_t>(rank)].named = true;
         for (std::size_t r = 0; r < graph_.ranks.size(); ++r) stand(r);
+        find_hops();
         for (std::size_t r = 0; r < graph_.ranks.size(); ++r) wait(r);
         std::erase_if(graph_.ring, [&](int32_t rank) { return graph_.at(rank) == nullptr; });
         measure();
@@ -107,6 +108,34 @@ class Finder {
             end.stands = Stands::in_call;
         else
             end.stands = events.empty() ? Stands::unrecorded : Stands::running;
+    }
+
+    /// RankEnd::hops.
+    void find_hops() {
+        const auto gone = [&](int32_t rank) {
+            const RankEnd* end = graph_.at(rank);
+            return end != nullptr && !end->open.empty() &&
+                   (end->stands == Stands::lost || end->stands == Stands::stalled);
+        };
+        std::vector<int32_t> ranks;
+        for (int32_t rank = 0; rank < std::ssize(graph_.ranks); ++rank)
+            if (gone(rank)) ranks.push_back(rank);
+        if (ranks.empty()) return;
+        for (std::size_t r = 0; r < trace_.ranks.size(); ++r)
+            for (std::size_t h = 0; h < trace_.ranks[r].hops.size(); ++h) {
+                const trace::Hop& hop = trace_.ranks[r].hops[h];
+                const trace::Event& call = trace_.event(static_cast<int32_t>(r), hop.event);
+                for (const int32_t rank : {hop.src, hop.dst})
+                    if (std::ranges::binary_search(ranks, rank) && broke_off_in(rank, call))
+                        graph_.ranks[static_cast<std::size_t>(rank)].hops.push_back(
+                            {static_cast<int32_t>(r), h});
+            }
+    }
+
+    /// This call, or its own part of it, had not ended on the rank.
+    bool broke_off_in(int32_t rank, const trace::Event& call) const {
+        return std::ranges::any_of(end(rank).open,
+                                   [&](int32_t id) { return same_collective(trace_.event(rank, id), call); });
     }
 
     void reach(std::size_t r, int32_t group, int32_t sequence) {
@@ -314,6 +343,12 @@ int64_t stood_ns(const time::Clock& clock, const WaitGraph& graph, int32_t rank)
     int64_t at = 0;
     if (end->last >= 0) at = times[static_cast<std::size_t>(end->last)].end_ns;
     if (end->call >= 0) at = std::max(at, times[static_cast<std::size_t>(end->call)].begin_ns);
+    for (const HopRef& hop : end->hops) {
+        const auto r = static_cast<std::size_t>(hop.rank);
+        if (clock.kind == time::ClockKind::measured && hop.rank != rank) continue;
+        if (r < clock.hops.size() && hop.hop < clock.hops[r].size())
+            at = std::max(at, clock.hops[r][hop.hop].end_ns);
+    }
     return at;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +12,12 @@
 #include "core/trace/trace.h"
 
 namespace meshscope::view {
+
+/// A hop by the rank that received it and its index there.
+struct HopRef {
+    int32_t rank = 0;
+    std::size_t hop = 0;
+};
 
 /// How a rank stood when its run broke off.
 struct RankEnd {
@@ -29,6 +36,8 @@ struct RankEnd {
     int32_t last = -1;               ///< event: what had ended last; -1: nothing
     std::vector<int32_t> waits_for;  ///< ranks, ascending
     std::vector<int32_t> open;       ///< events: all calls that had not ended, ascending
+    /// Of one that died or stopped: the hops of those calls that it still took part in.
+    std::vector<HopRef> hops;
     /// How many ranks that wait themselves stand between it and one that does not, or that is in the ring;
     /// 0: it waits for such a one itself. -1: it does not wait, or is in the ring.
     int32_t through = -1;
@@ -62,8 +71,9 @@ struct WaitGraph {
 /// they wait for.
 WaitGraph wait_graph(const trace::Trace& trace, const RecordedFailure& failure);
 
-/// From when on a rank stood as it did: the begin of its call on this clock, or the end of what ended last; 0
-/// where nothing is recorded of it.
+/// From when on a rank stood as it did: the begin of its call on this clock, or the end of what ended last;
+/// of one that died or stopped not before the last hop in which it took part (measured: which it received;
+/// when the other took what it sent says nothing of it). 0 where nothing is recorded of it.
 int64_t stood_ns(const time::Clock& clock, const WaitGraph& graph, int32_t rank);
 
 /// "reduce_scatter net2, #10": a call in short, the same in every language.
