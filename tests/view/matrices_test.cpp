@@ -190,11 +190,148 @@ TEST_CASE("under data parallelism weights are whole, and FSDP's are gathered, wh
     CHECK(scene.chain().steps[0].factor->own == Block{0, 0, 8, 12});
     check_products(scene.chain());
     const auto cards = view::matrices_view(fsdp.within(1, up, 0.5, {1032, 956}));
-    for (const char* word : {"stored", "gathered", "whole", "freed", "up 0–5, down 0–3", "up 6–11, down 4–7"})
+    for (const char* word :
+         {"stored", "being gathered", "whole", "freed", "up 0–5, down 0–3", "up 6–11, down 4–7"})
         CHECK(test::says(cards, word));
     // While its unit is gathered the picture already shows the products that need it.
     const int32_t gather = fsdp.event(1, "all_gather", "layers.0");
     CHECK(told(fsdp.scene(1, gather).chain()) == told(scene.chain()));
+}
+
+TEST_CASE("while a weight is gathered its rows fill as the hops bring them, and what is there is named") {
+    Run fsdp(kMlp, "shape = [4]\nnames = [\"shard\"]\n[parallel]\ndata = \"fsdp2\"\nalgorithm = \"ring\"\n");
+    const int32_t gather = fsdp.event(1, "all_gather", "layers.0");
+    // Heat cells of up, the second matrix of the first chain: [8, 12] transposed, three columns of it a rank.
+    const auto at = [&](double part) {
+        return view::matrices_view(fsdp.within(1, gather, part, {1232, 956}));
+    };
+    const auto cells = [&](const view::Picture& picture) {
+        return std::ranges::count_if(picture.shapes, [](const view::Shape& s) {
+            return s.id == view::Id{"matrix", 1, 2} && s.kind == view::ShapeKind::rect &&
+                   s.fill >= view::Token::heat0 && s.box.w > 5.6F;
+        });
+    };
+    std::vector<int64_t> seen;
+    for (int i = 0; i < 40; ++i) {
+        const auto picture = at(i / 40.0);
+        if (seen.empty() || seen.back() != cells(picture)) seen.push_back(cells(picture));
+        CHECK(test::says(picture, "being gathered"));
+    }
+    CHECK(std::ranges::is_sorted(seen));
+    CHECK(seen == std::vector<int64_t>{24, 48, 72});  // its own rows and those of two hops; the third ends it
+    const auto after =
+        view::matrices_view(fsdp.within(1, fsdp.event(1, "linear", "layers.0.up"), 0.5, {1232, 956}));
+    CHECK(cells(after) == 96);
+    // Before it is gathered the rank has its kept part alone.
+    auto before = fsdp.within(1, gather, 0, {1232, 956});
+    before.cursor.t_ns -= 1;
+    CHECK(test::says(view::matrices_view(before), "kept part"));
+}
+
+TEST_CASE("a prefetched gather leaves the picture with what is computed meanwhile") {
+    Run fsdp(kMlp, "shape = [2]\nnames = [\"shard\"]\n[parallel]\ndata = \"fsdp2\"\n");
+    const auto& events = fsdp.trace.ranks[0].events;
+    int met = 0;
+    for (const trace::Event& gather : events) {
+        if (gather.prefetch == 0) continue;
+        const time::Interval at = fsdp.clock.events[0][static_cast<std::size_t>(gather.id)];
+        for (const trace::Event& product : events) {
+            const time::Interval during = fsdp.clock.events[0][static_cast<std::size_t>(product.id)];
+            if (product.kind != trace::EventKind::compute ||
+                !fsdp.trace.text(product.name).starts_with("linear"))
+                continue;
+            const int64_t t = std::max(at.begin_ns, during.begin_ns);
+            if (t >= at.end_ns || t >= during.end_ns) continue;
+            auto input = fsdp.within(0, product.id);
+            input.cursor.t_ns = t;
+            const auto scene = view::matrix_scene(input, 1);
+            CHECK(std::ranges::any_of(scene.chain().steps,
+                                      [&](const MatrixStep& step) { return step.event == product.id; }));
+            ++met;
+        }
+    }
+    CHECK(met > 0);
+}
+
+TEST_CASE("a number of a product under the pointer lights up its row and its column and lists the products") {
+    Run run(kMlp + kNoBias, kTp);
+    const int32_t up = run.event(0, "linear", "layers.0.up");
+    const view::Input input = run.within(0, up, 1, {1232, 760});
+    const auto scene = run.scene(0, up);
+    const auto plain = view::matrices_view(input);
+    view::Rect cell{};  // the first of H, the result of the first product
+    for (const view::Shape* shape : find(plain, "matrix", 0, 3))
+        if (shape->kind == view::ShapeKind::rect && shape->fill >= view::Token::heat0 && cell.w == 0)
+            cell = shape->box;
+    REQUIRE(cell.w > 0);
+    const auto pointed =
+        view::matrices_view(input, {.senders_covered = "", .pointer = view::Point{cell.x + 1, cell.y + 1}});
+    for (const int64_t place : {1, 2, 3}) CHECK(find(pointed, "product", 0, place).size() == 1);
+    for (const view::Shape* shape : find(pointed, "note")) {
+        CHECK(shape->box.x >= 0);
+        CHECK(shape->box.x + shape->box.w <= 1232);
+    }
+    const MatrixStep& step = scene.chain().steps[0];
+    const MatrixTile& x = scene.chain().start;
+    CHECK(test::says_part(pointed, "[0, 0] = " + view::format_number(step.result.numbers[0], 3)));
+    int products = 0;
+    for (const view::Shape* shape : find(pointed, "note"))
+        products += shape->text.find("×") != std::string::npos ? 1 : 0;
+    CHECK(products == x.own.columns);
+    // Elsewhere, before it is computed, and without numbers nothing lights up.
+    CHECK(find(plain, "product").empty());
+    const view::MatricesOptions there{.senders_covered = "", .pointer = view::Point{cell.x + 1, cell.y + 1}};
+    CHECK(find(view::matrices_view(run.within(0, up, 0, {1232, 760}), there), "product").empty());
+    Run without(kMlp + kNoBias, kTp, "[record]\nlevel = \"hops\"\n");
+    const int32_t same = without.event(0, "linear", "layers.0.up");
+    CHECK(find(view::matrices_view(without.within(0, same, 1, {1232, 760}), there), "product").empty());
+}
+
+TEST_CASE("from op to op the strip is walked through in its order, and no further than its ends") {
+    Run run(kMlp + kNoBias, kTp);
+    const int32_t first = run.event(0, "linear", "layers.1.up");
+    std::vector<int32_t> ids = view::events_of_unit(run.within(0, first), run.scene(0, first));
+    const auto begin = [&](int32_t id) { return run.clock.events[0][static_cast<std::size_t>(id)].begin_ns; };
+    std::ranges::stable_sort(ids, {}, begin);
+    std::vector<int32_t> walked{ids.front()};
+    const auto from = [&](int32_t id, int by) { return view::next_op(run.within(0, id), by); };
+    while (const auto next = from(walked.back(), 1)) {
+        REQUIRE(walked.size() <= ids.size());
+        CHECK(next->rank == 0);
+        walked.push_back(next->event);
+    }
+    CHECK(walked == ids);
+    CHECK_FALSE(from(ids.front(), -1));
+    CHECK(from(ids.back(), -1)->event == ids[ids.size() - 2]);
+    // From what is selected, wherever the cursor is.
+    run.selection.event_rank = 0;
+    run.selection.event = ids.front();
+    CHECK(from(ids.back(), 1)->event == ids[1]);
+}
+
+TEST_CASE("rows of a result stand where numbers prove it, each rank's in their own place, else alone") {
+    const auto rows = [](Run& run) {
+        std::vector<std::vector<int64_t>> rows;
+        for (const MatrixChain& chain : run.scene(0, run.event(0, "linear", "blocks.0.mlp.down")).chains) {
+            const MatrixTile& sum = chain.steps.back().result;
+            REQUIRE(chain.steps.back().words == "reduce_scatter");
+            rows.emplace_back();
+            for (int64_t i = 0; i < sum.own.rows && sum.rows_in_all == 0; ++i)
+                rows.back().push_back(sum.row(i));
+        }
+        return rows;
+    };
+    Run with(kGpt, kTp, "[parallel]\nsequence_parallel = true\n");
+    const auto proved = rows(with);
+    REQUIRE(proved.size() == 2);
+    CHECK_FALSE(proved[0].empty());
+    std::set<int64_t> all(proved[0].begin(), proved[0].end());
+    all.insert(proved[1].begin(), proved[1].end());
+    CHECK(all.size() == proved[0].size() + proved[1].size());
+    // Where two rows are alike, no number tells them apart.
+    for (trace::RankTrace& rank : with.trace.ranks)
+        for (float& value : rank.values) value = 1;
+    for (const auto& unproved : rows(with)) CHECK(unproved.empty());
 }
 
 TEST_CASE("a matrix appears when its kernel has ended, the sum chunk by chunk") {

@@ -88,7 +88,11 @@ void scrolling_scene(Ui& ui, Memory& memory, Rect box, bool /*alone*/) {
     const std::string name(view::view_name(ui.state.view));
     ui.panel = name;
     Region region(ui, "scene", box);
+    const ImVec2 mouse = ImGui::GetIO().MousePos;
+    if (ImGui::IsWindowHovered())
+        ui.pointer = {mouse.x / ui.scale - box.x, mouse.y / ui.scale - region.top()};
     const view::Picture picture = view_of(ui.state.view).picture(ui, memory, {box.w, box.h});
+    ui.pointer.reset();
     picture_panel(ui, memory, name, picture, {box.x, region.top()});
     if (picture.height > box.h + 1) region.content_ends(region.top() + picture.height);
 }

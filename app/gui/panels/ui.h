@@ -2,6 +2,7 @@
 
 #include <imgui.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,7 @@ class Ui {
     std::string panel;                     ///< whose turn it is: named in overflow records
     std::vector<session::Action> actions;  ///< what the user did in this frame, in order
     std::vector<Overflow> overflows;
+    std::optional<Point> pointer;         ///< over the scene: where, in its picture; set while that is made
     std::string status;                   ///< what the pointer is over, told in the status line
     bool typing = false;                  ///< a text field has the keyboard
     bool moving = false;                  ///< something moves by itself: one more frame is wanted

@@ -16,7 +16,7 @@ struct Named {
     const char* name;
     const char* label;
 };
-constexpr std::array<Named, 17> kNamed{{{Key::space, "Space", "Space"},
+constexpr std::array<Named, 19> kNamed{{{Key::space, "Space", "Space"},
                                         {Key::left, "Left", "←"},
                                         {Key::right, "Right", "→"},
                                         {Key::up, "Up", "↑"},
@@ -32,7 +32,9 @@ constexpr std::array<Named, 17> kNamed{{{Key::space, "Space", "Space"},
                                         {Key::remove, "Delete", "Del"},
                                         {Key::plus, "Plus", "+"},
                                         {Key::minus, "Minus", "−"},
-                                        {Key::question, "?", "?"}}};
+                                        {Key::question, "?", "?"},
+                                        {Key::left_bracket, "[", "["},
+                                        {Key::right_bracket, "]", "]"}}};
 
 /// What stands between `first` and `last` is numbered or lettered on from `from`.
 std::string counted(Key key, Key first, Key last, const std::string& before, int from, bool letters) {

@@ -250,10 +250,17 @@ class Chains {
         if (event.op == CollectiveOp::reduce_scatter) {
             result.first_in_buffer = place_in_group(event) * event.out_elements;
             result.own.rows = event.out_elements / columns;
-            // The rows that this rank gave to the all_gather before are those it gets back.
+            // Its numbers tell which rows of the partial sum the rank's piece of the buffer was made of; else
+            // the rows that it gave to the all_gather before are those it gets back.
+            MatrixTile piece = result;
+            piece.numbers = given_to(event, result.first_in_buffer, event.out_elements);
+            find_rows(piece, now);
             const auto& before = chains_.back().before;
-            if (before && before->rows == result.rows && before->own.rows == result.own.rows &&
-                before->rows_in_all == 0) {
+            if (piece.rows_in_all == 0) {
+                result.row_places = piece.row_places;
+                result.own.row = piece.own.row;
+            } else if (before && before->rows == result.rows && before->own.rows == result.own.rows &&
+                       before->rows_in_all == 0) {
                 result.row_places = before->row_places;
                 result.own.row = before->own.row;
             } else {
@@ -267,6 +274,16 @@ class Chains {
                                       record_.values.begin() + s.values + s.elements);
         chains_.back().steps.push_back(
             {Kind::collective, event.id, std::string(name(event.op)), std::nullopt, std::move(result)});
+    }
+
+    /// Numbers [first, first + n) of what the rank put into a collective; none where they were not kept.
+    std::vector<float> given_to(const trace::Event& event, int64_t first, int64_t n) const {
+        const auto range = std::ranges::equal_range(record_.snapshots, event.id, {}, &trace::Snapshot::event);
+        for (const trace::Snapshot& s : range)
+            if (s.kind == trace::SnapshotKind::input && s.values >= 0 && first + n <= s.elements)
+                return {record_.values.begin() + s.values + first,
+                        record_.values.begin() + s.values + first + n};
+        return {};
     }
 
     int64_t place_in_group(const trace::Event& event) const {
@@ -284,12 +301,7 @@ class Chains {
         MatrixTile part = chain.start;
         const int64_t rows = event.in_elements / columns;
         part.own = {0, chain.start.own.column, rows, columns};
-        part.numbers.clear();
-        const auto range = std::ranges::equal_range(record_.snapshots, event.id, {}, &trace::Snapshot::event);
-        for (const trace::Snapshot& s : range)
-            if (s.kind == trace::SnapshotKind::input && s.values >= 0)
-                part.numbers.assign(record_.values.begin() + s.values,
-                                    record_.values.begin() + s.values + s.elements);
+        part.numbers = given_to(event, 0, event.in_elements);
         find_rows(part, chain.start);
         chain.before = std::move(part);
     }
@@ -301,22 +313,29 @@ class Chains {
     }
 
     /// Finds the part's rows among those of the whole by their numbers: how a sequence lies in the buffer
-    /// that was gathered no record tells.
+    /// that was gathered no record tells. They stand in the order of the whole; where rows are alike, so that
+    /// there is more than one way to place them, nothing is proved and the part stands alone.
     static void find_rows(MatrixTile& part, const MatrixTile& whole) {
         const int64_t columns = part.own.columns;
         const auto row = [&](const MatrixTile& tile, int64_t i) {
             return std::span(tile.numbers)
                 .subspan(static_cast<std::size_t>(i * columns), static_cast<std::size_t>(columns));
         };
+        if (part.numbers.empty() || whole.numbers.empty()) return part_alone(part);
+        const auto n = static_cast<std::size_t>(part.own.rows);
+        // In how many ways the rows up to each can be met in their order, counted up to two.
+        std::vector<int> ways(n + 1, 0);
+        ways[0] = 1;
         std::vector<int64_t> places;
-        int64_t next = 0;
-        const bool numbers = !part.numbers.empty() && !whole.numbers.empty();
-        for (int64_t i = 0; i < part.own.rows && numbers; ++i) {
-            while (next < whole.own.rows && !std::ranges::equal(row(part, i), row(whole, next))) ++next;
-            if (next == whole.own.rows) break;
-            places.push_back(next++);
+        for (int64_t r = 0; r < whole.own.rows; ++r) {
+            for (std::size_t i = n; i-- > 0;)
+                if (std::ranges::equal(row(part, static_cast<int64_t>(i)), row(whole, r)))
+                    ways[i + 1] = std::min(2, ways[i + 1] + ways[i]);
+            if (places.size() < n &&
+                std::ranges::equal(row(part, static_cast<int64_t>(places.size())), row(whole, r)))
+                places.push_back(r);
         }
-        if (std::cmp_not_equal(places.size(), part.own.rows)) return part_alone(part);
+        if (ways[n] != 1) return part_alone(part);
         part.own.row = places.empty() ? 0 : places.front();
         if (!places.empty() && places.back() - places.front() + 1 != part.own.rows)
             part.row_places = std::move(places);

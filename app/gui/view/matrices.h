@@ -9,6 +9,7 @@
 
 #include "app/gui/view/input.h"
 #include "app/gui/view/parameters.h"
+#include "app/gui/view/stepping.h"
 
 namespace meshscope::view {
 
@@ -75,6 +76,20 @@ struct MatrixChain {
 std::vector<MatrixChain> matrix_chains(const trace::Trace& trace, int32_t rank, int32_t step, Phase phase,
                                        int32_t microbatch, Memo* memo = nullptr);
 
+/// Of what is on show that which the products depend on.
+struct Moment {
+    const trace::Trace& trace;
+    const time::Clock& clock;
+    Cursor cursor;
+    const Selection& selection;
+    Memo* memo = nullptr;
+    Moment(const trace::Trace& t, const time::Clock& c, Cursor at, const Selection& chosen, Memo* m)
+        : trace(t), clock(c), cursor(at), selection(chosen), memo(m) {}
+    // NOLINTNEXTLINE(google-explicit-constructor): a part of it
+    Moment(const Input& input)
+        : Moment(input.trace, input.clock, input.cursor, input.selection, input.memo) {}
+};
+
 /// What the view speaks of: the chain of the event at the cursor, else the nearest before it in its step,
 /// else the next, and the same chain on other ranks.
 struct MatrixScene {
@@ -92,11 +107,16 @@ struct MatrixScene {
     const MatrixChain& chain() const;  ///< `rank`'s
 };
 /// `most`: ranks. Cost: as matrix_chains, a rank; in a large record what was found is remembered.
-MatrixScene matrix_scene(const Input& input, std::size_t most);
+MatrixScene matrix_scene(const Moment& at, std::size_t most);
 
 /// Events of the scene's rank that belong to its unit in this pass, in the order of issue: those of its
 /// products, of modules in it, and the collectives that gather or reduce it.
-std::vector<int32_t> events_of_unit(const Input& input, const MatrixScene& scene);
+std::vector<int32_t> events_of_unit(const Moment& at, const MatrixScene& scene);
+
+/// The next (`by` 1) or the previous (-1) of those events, on the clock: behind the selected one where it is
+/// one of them, else behind the one that began last before the cursor. Nothing behind the last. Cost: as
+/// matrix_scene().
+std::optional<EventRef> next_op(const Moment& at, int by);
 
 /// Share of an event's time that has passed at the cursor: 0 before it, 1 once it has ended.
 float share_done(const Input& input, int32_t rank, int32_t event);

@@ -153,7 +153,10 @@ void MatricesPicture::cards(Rect box) {
         auto& frame = p_.rect(card, state == now ? Token::accentbg : Token::panel, 8);
         frame.stroke = state == now ? Token::accent : Token::line;
         p_.layer = kWords;
-        const std::string head = p_.say(std::string("view.matrices.card.") + kStates[state]);
+        const std::string stage = p_.say(std::string("view.matrices.card.") + kStates[state]);
+        const std::string head =
+            state == 1 ? p_.fit({stage, p_.say("view.matrices.gathering.short")}, Face::caption, wide - kSide)
+                       : stage;
         p_.text(head, {card.x + kSide, card.y + 5}, Face::caption, state == now ? Token::text : Token::soft);
         const int64_t at = state == 0   ? -1
                            : state == 1 ? first.gather_begin
@@ -283,17 +286,16 @@ void MatricesPicture::card(const Card& card) {
     if (card.state != 1) return;
     // What has come in of the others' rows.
     if (in_.cursor.t_ns < card.life.gather_begin) return;
-    for (const Arrived& part : arrived(in_.trace, in_.clock, in_.cursor.t_ns, card.chain.rank, gather)) {
-        if (in_.trace.text(part.parameter) != tile.parameter) continue;
+    for (const Block& part : arrived_of(card.chain, tile, gather.id)) {
         Token hue = op_hue(gather.op);
         for (const int32_t member : members)
             for (const auto& run : in_.trace.ranks[static_cast<std::size_t>(member)].parameters)
-                if (run.parameter == part.parameter)
+                if (run.parameter != 0 && in_.trace.text(run.parameter) == tile.parameter)
                     for (const Block& block : blocks_of(run))
-                        if (block.row <= part.block.row && part.block.row < block.row + block.rows)
+                        if (block.row <= part.row && part.row < block.row + block.rows)
                             hue = origin_hue(gather_place(member, gather));
         p_.layer = kCells;
-        auto& come = p_.rect(place_of(tile, card.box, part.block), hue, 2);
+        auto& come = p_.rect(place_of(tile, card.box, part), hue, 2);
         come.fill_alpha = 0.55F;
     }
 }

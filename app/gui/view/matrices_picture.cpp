@@ -96,6 +96,7 @@ float MatricesPicture::bands(float y, float room) {
             if (step.kind == Kind::collective) added = added_up(in_, chain.rank, step.event);
         added_.push_back(std::move(added));
         sums_.emplace_back();
+        placed_.emplace_back();
     }
     for (const MatrixChain& chain : scene_.chains) {
         const float h = band_height(chain, scale, inside);
@@ -179,6 +180,7 @@ void MatricesPicture::item(const MatrixChain& chain, const Item& item, Point at,
     const float share = item.made_by == nullptr ? 1.F : share_done(in_, chain.rank, item.made_by->event);
     const double m = most(item.place, tile);
     const bool is_sum = item.made_by != nullptr && item.made_by->kind == Kind::collective;
+    placed_[static_cast<std::size_t>(&chain - scene_.chains.data())][item.place] = box;
     if (is_sum) {
         sum(chain, item, box);
     } else {
@@ -194,14 +196,9 @@ void MatricesPicture::item(const MatrixChain& chain, const Item& item, Point at,
             if (part.rows_in_all == 0) known = blocks_of_part(part, 0, part.own.rows);
             look.known = &known;
         }
-        const auto c = static_cast<std::size_t>(&chain - scene_.chains.data());
-        for (const Borrowed& each : borrowed_[c]) {
-            if (item.place != 2 + 2 * each.step) continue;
-            const bool whole = in_.cursor.t_ns >= each.gather_end && in_.cursor.t_ns < each.freed;
-            if (!whole) {
-                known = kept_of(chain, tile);
-                look.known = &known;
-            }
+        if (const auto there = not_whole(chain, item)) {
+            known = there->blocks;
+            look.known = &known;
         }
         draw_tile(p_, tile, box, look);
     }
@@ -217,6 +214,12 @@ void MatricesPicture::item(const MatrixChain& chain, const Item& item, Point at,
         above = p_.fit({p_.say("view.matrices.partial_sum"), p_.say("view.matrices.partial_sum.short")},
                        Face::caption, item.wide);
         hue = Token::soft;
+    } else if (const auto there = not_whole(chain, item)) {
+        const std::string stage = there->coming ? "view.matrices.gathering" : "view.matrices.kept";
+        const std::string words = p_.say(stage);
+        above = p_.fit({part.empty() ? words : part + " " + words, words, p_.say(stage + ".short")},
+                       Face::mono_small, item.wide);
+        if (there->coming) hue = op_hue(CollectiveOp::all_gather);
     } else if (above.empty() && tile.role == Role::weight) {
         above = p_.say("view.matrices.whole");
         hue = Token::mute;
@@ -260,6 +263,33 @@ std::vector<Block> MatricesPicture::kept_of(const MatrixChain& chain, const Matr
     return kept;
 }
 
+/// What has come in of the others' rows of a weight by an all_gather, at the cursor.
+std::vector<Block> MatricesPicture::arrived_of(const MatrixChain& chain, const MatrixTile& tile,
+                                               int32_t gather) const {
+    std::vector<Block> come;
+    for (const Arrived& part :
+         arrived(in_.trace, in_.clock, in_.cursor.t_ns, chain.rank, in_.trace.event(chain.rank, gather))) {
+        if (in_.trace.text(part.parameter) != tile.parameter) continue;
+        const Block& b = part.block;
+        come.push_back(tile.transposed ? Block{b.column, b.row, b.columns, b.rows} : b);
+    }
+    return come;
+}
+
+std::optional<MatricesPicture::NotWhole> MatricesPicture::not_whole(const MatrixChain& chain,
+                                                                    const Item& item) const {
+    const int64_t now = in_.cursor.t_ns;
+    for (const Borrowed& each : borrowed_[static_cast<std::size_t>(&chain - scene_.chains.data())]) {
+        if (item.place != 2 + 2 * each.step || (now >= each.gather_end && now < each.freed)) continue;
+        NotWhole there{kept_of(chain, *item.tile), now >= each.gather_begin && now < each.gather_end};
+        if (there.coming)
+            for (const Block& block : arrived_of(chain, *item.tile, each.gather))
+                there.blocks.push_back(block);
+        return there;
+    }
+    return std::nullopt;
+}
+
 Picture MatricesPicture::draw() {
     p_.picture().content_height = 1e6F;  // known at the end
     float y = header();
@@ -279,6 +309,7 @@ Picture MatricesPicture::draw() {
         cards({kPad, y, in_.size.width - 2 * kPad, cards_h});
         y += cards_h;
     }
+    light_up();
     tell();
     Picture picture = p_.take();
     picture.height = picture.content_height = std::max(in_.size.height, y + 4);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -75,7 +76,7 @@ class MatricesPicture {
     static constexpr float kBandGap = 6, kInside = 12;
     static constexpr float kGutter = 92;   ///< where a rank's name stands beside its lines
     static constexpr float kGoodCell = 6;  ///< from this size on cells can be read
-    enum Layer : int { kBack, kCells, kLines, kWords, kMarks };
+    enum Layer : int { kBack, kCells, kLines, kWords, kMarks, kPointed, kNote };
 
     /// A piece of a band: a matrix, or what is done between two.
     struct Item {
@@ -112,6 +113,14 @@ class MatricesPicture {
     void item(const MatrixChain& chain, const Item& item, Point at, float line_h);
     void sum(const MatrixChain& chain, const Item& item, Rect box);
     void travelling();
+    /// A number of a product under the pointer: row and column of the part, in a chain of the scene.
+    struct Pointed {
+        std::size_t chain = 0, step = 0;
+        int64_t row = 0, column = 0;
+    };
+    std::optional<Pointed> pointed() const;
+    void light_up();
+    void note_at(Point at, const std::vector<std::string>& lines);
     std::string coordinate(int32_t rank) const;
     Token cut_hue() const;
     double most(std::size_t place, const MatrixTile& tile) const;
@@ -127,6 +136,13 @@ class MatricesPicture {
         int64_t gather_begin = 0, gather_end = 0, freed = 0;
     };
     std::vector<Borrowed> borrowed(const MatrixChain& chain) const;
+    /// What is there of a weight that is gathered for its product and is not whole at the cursor.
+    struct NotWhole {
+        std::vector<Block> blocks;  ///< what the rank keeps, and what has come in
+        bool coming = false;        ///< it is being gathered
+    };
+    std::optional<NotWhole> not_whole(const MatrixChain& chain, const Item& item) const;
+    std::vector<Block> arrived_of(const MatrixChain& chain, const MatrixTile& tile, int32_t gather) const;
     struct Card;
     void card(const Card& card);
     void card_words(const MatrixChain& chain, const std::vector<Borrowed>& lives, std::size_t state, Rect at);
@@ -139,6 +155,7 @@ class MatricesPicture {
     MatrixScene scene_;
     std::vector<std::vector<Borrowed>> borrowed_;  ///< a chain of the scene
     std::vector<std::optional<AddedUp>> added_;    ///< of the chain's collective, a chain
+    std::vector<std::map<std::size_t, Rect>> placed_;  ///< where each matrix stands, by its place, a chain
     std::vector<Rect> sums_;                       ///< where the sum stands, a chain; no width: none
 };
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "app/gui/view/common.h"
 #include "app/gui/view/matrices.h"
@@ -98,7 +99,7 @@ bool is_product(const trace::Trace& trace, const trace::Event& event) {
 
 /// The event that says which pass is shown: `at`, or where its own has no product the last product before it
 /// in its step, or the next. Null where the step has none.
-const trace::Event* with_products(const Input& input, int32_t rank, int32_t step, const trace::Event* at) {
+const trace::Event* with_products(const Moment& input, int32_t rank, int32_t step, const trace::Event* at) {
     const auto& events = input.trace.ranks[static_cast<std::size_t>(rank)].events;
     const trace::Event *before = nullptr, *after = nullptr;
     for (const StepRun& run : step_runs(input.trace, rank, step, input.memo))
@@ -122,7 +123,7 @@ int32_t group_of(const trace::Trace& trace, const MatrixChain& chain) {
 using Chains = std::vector<MatrixChain>;
 
 /// matrix_chains, found once a pass in a large record.
-std::shared_ptr<const Chains> chains_of(const Input& input, int32_t rank, const MatrixScene& pass) {
+std::shared_ptr<const Chains> chains_of(const Moment& input, int32_t rank, const MatrixScene& pass) {
     constexpr std::size_t kKept = 16;
     const std::tuple key(rank, pass.step, pass.phase, pass.microbatch);
     return found_once<Chains>(input.memo, kKept, input.trace, nullptr, key, [&] {
@@ -150,7 +151,7 @@ void count_numbers(MatrixScene& scene) {
 }
 
 /// What there is to see of the step at `at`; null: at its first product.
-MatrixScene find_scene(const Input& input, MatrixScene scene, const trace::Event* at, std::size_t most) {
+MatrixScene find_scene(const Moment& input, MatrixScene scene, const trace::Event* at, std::size_t most) {
     const trace::Event* const shown = with_products(input, scene.rank, scene.step, at);
     if (shown == nullptr) return scene;
     scene.phase = shown->phase;
@@ -177,18 +178,32 @@ MatrixScene find_scene(const Input& input, MatrixScene scene, const trace::Event
     return scene;
 }
 
+/// What is computed while a gather brings the weights of a later product: it needs none of them yet, so the
+/// picture stays with it. `at` where it is no such gather, or where nothing is computed meanwhile.
+const trace::Event* beside_prefetch(const Moment& input, int32_t rank, const trace::Event* at) {
+    if (at->prefetch == 0) return at;
+    const auto r = static_cast<std::size_t>(rank);
+    const trace::Event* computed = nullptr;
+    for (const trace::Event& event : input.trace.ranks[r].events) {
+        if (event.kind != trace::EventKind::compute) continue;
+        const time::Interval& when = input.clock.events[r][static_cast<std::size_t>(event.id)];
+        if (when.begin_ns <= input.cursor.t_ns && input.cursor.t_ns < when.end_ns) computed = &event;
+    }
+    return computed != nullptr ? computed : at;
+}
+
 }  // namespace
 
-MatrixScene matrix_scene(const Input& input, std::size_t most) {
+MatrixScene matrix_scene(const Moment& input, std::size_t most) {
     MatrixScene nothing;
-    nothing.rank = focus_rank(input);
+    nothing.rank = focus_rank(input.trace, input.selection);
     nothing.step = std::max(0, step_at(input.trace, input.clock, input.cursor.t_ns, input.memo));
     if (input.trace.ranks.empty()) return nothing;
-    const trace::Event* at = selected_event(input);
+    const trace::Event* at = selected_event(input.trace, input.selection);
     if (at != nullptr && *input.selection.event_rank != nothing.rank) at = nullptr;
     if (at == nullptr)
         if (const auto now = event_at(input.trace, input.clock, input.cursor, nothing.rank))
-            at = &input.trace.event(nothing.rank, now->event);
+            at = beside_prefetch(input, nothing.rank, &input.trace.event(nothing.rank, now->event));
     if (at != nullptr && at->step >= 0) nothing.step = at->step;
     if (at != nullptr && at->step != nothing.step) at = nullptr;
     constexpr std::size_t kKept = 4;  // as the cursor goes on, both the picture and the facts ask for one
@@ -201,7 +216,7 @@ const MatrixChain& MatrixScene::chain() const {
     return *std::ranges::find(chains, rank, &MatrixChain::rank);
 }
 
-std::vector<int32_t> events_of_unit(const Input& input, const MatrixScene& scene) {
+std::vector<int32_t> events_of_unit(const Moment& input, const MatrixScene& scene) {
     std::vector<int32_t> ids;
     if (scene.empty()) return ids;
     const trace::Trace& trace = input.trace;
@@ -227,6 +242,22 @@ std::vector<int32_t> events_of_unit(const Input& input, const MatrixScene& scene
                 belongs(events[i]))
                 ids.push_back(events[i].id);
     return ids;
+}
+
+std::optional<EventRef> next_op(const Moment& at, int by) {
+    const MatrixScene scene = matrix_scene(at, 1);
+    if (scene.empty()) return std::nullopt;
+    std::vector<int32_t> ids = events_of_unit(at, scene);
+    const auto& times = at.clock.events[static_cast<std::size_t>(scene.rank)];
+    const auto begin = [&](int32_t id) { return times[static_cast<std::size_t>(id)].begin_ns; };
+    std::ranges::stable_sort(ids, {}, begin);
+    auto now = std::ranges::upper_bound(ids, at.cursor.t_ns, {}, begin) - ids.begin() - 1;
+    if (at.selection.event && at.selection.event_rank == scene.rank)
+        if (const auto found = std::ranges::find(ids, *at.selection.event); found != ids.end())
+            now = found - ids.begin();
+    const auto next = now + by;
+    if (next < 0 || std::cmp_greater_equal(next, ids.size())) return std::nullopt;
+    return EventRef{scene.rank, ids[static_cast<std::size_t>(next)]};
 }
 
 float share_done(const Input& input, int32_t rank, int32_t event) {

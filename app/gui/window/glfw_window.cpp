@@ -68,6 +68,10 @@ Key translate(int key, int mods) {
         case GLFW_KEY_MINUS:
         case GLFW_KEY_KP_SUBTRACT:
             return Key::minus;
+        case GLFW_KEY_LEFT_BRACKET:
+            return Key::left_bracket;
+        case GLFW_KEY_RIGHT_BRACKET:
+            return Key::right_bracket;
         case GLFW_KEY_SLASH:
             return (mods & GLFW_MOD_SHIFT) != 0 ? Key::question : Key::other;
         default:

@@ -24,6 +24,8 @@ enum class Key : uint8_t {
     plus,
     minus,
     question,
+    left_bracket,
+    right_bracket,
     f1,
     f2,
     f3,

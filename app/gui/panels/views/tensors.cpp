@@ -8,7 +8,8 @@ namespace {
 view::Picture picture(const Ui& ui, Memory&, view::Size size) {
     const view::Input input = view_input(ui, size.width, size.height);
     if (!ui.state.forms.in(view::Form::matrices)) return view::parameters_view(input);
-    return view::matrices_view(input, {ui.quiz_mask.asks_peer() ? ui.say("ui.covered.peer") : ""});
+    return view::matrices_view(input,
+                               {ui.quiz_mask.asks_peer() ? ui.say("ui.covered.peer") : "", ui.pointer});
 }
 
 std::optional<view::Picture> facts(const Ui& ui, Memory&, view::Size size) {
