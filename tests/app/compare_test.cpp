@@ -327,3 +327,23 @@ TEST_CASE("Code and why: a click on an event of the same rule selects it, one on
     CHECK(text[0].find("fsdp2.unshard.forward") != std::string::npos);
     CHECK(text[0].find("> ") != std::string::npos);  // the lines of the statement
 }
+
+TEST_CASE("a lesson's step shows the variants that it tells of, beside the lesson's words and run") {
+    const auto lesson = test::lesson("22_ring");
+    const auto at = std::ranges::find(lesson->steps, "limit", &session::LessonStep::id);
+    REQUIRE(at != lesson->steps.end());
+    REQUIRE(at->beside.size() == 2);
+    test::Harness app;
+    app.open(lesson);
+    app.stage().act(session::GoToLessonStep{static_cast<int32_t>(at - lesson->steps.begin())});
+    app.settle();
+    CHECK(app.state().view == view::ViewKind::compare);
+    CHECK(app.state().runs.size() == 1);  // they are the step's, not open beside it
+    CHECK(app.has_widget("lesson_on"));
+    for (const int64_t run : {0, 1, 2}) CHECK_NOTHROW(app.shape("run", run));
+    // Another step, and they are gone.
+    app.stage().act(session::GoToLessonStep{0});
+    app.stage().act(session::SetView{view::ViewKind::compare});
+    app.settle();
+    CHECK_THROWS(app.shape("run", 1));
+}

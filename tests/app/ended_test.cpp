@@ -309,6 +309,28 @@ TEST_CASE("each exercise starts from the lesson's own scenario, whatever was tri
     CHECK_FALSE(app.state().sandbox->draft.reading().scenario->faults.empty());
 }
 
+TEST_CASE("the sandbox opens at what the exercise changed, not at its top") {
+    Harness app(1280, 720);
+    app.open(test::lesson());
+    const auto opened_at = [&](const std::string& id, const std::string& field) {
+        app.stage().act(session::GoToLessonStep{exercise() + (id == "change" ? 1 : 0)});
+        app.settle();
+        app.wheel({150, 400}, -40);  // to the end of the step's text
+        app.frames(3);
+        app.click(app.widget("make." + id));
+        app.frames(6);
+        REQUIRE(app.state().sandbox->open);
+        const float y = app.widget("sandbox.at." + field).y;
+        INFO(field << " at " << y);
+        CHECK(y > 52 + 60);
+        CHECK(y < 720 - 112 - 40);
+    };
+    opened_at("break", "faults.kind=kill");
+    app.stage().act(session::BackToLesson{});
+    app.settle();
+    opened_at("change", "parallel.reshard_after_forward");
+}
+
 TEST_CASE("a guess that was made in the lesson is there when one comes back to it") {
     Harness app(1280, kHigh);
     app.open(test::lesson());

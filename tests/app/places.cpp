@@ -195,6 +195,7 @@ std::vector<WindowPlace> make_places() {
     two.act(session::AddDocument{under("ddp")});
     add("compare_two", Way(two).at(0.5));
     two.act(session::AddDocument{under("fsdp2")}).act(session::AddDocument{lesson("52_zero")});
+    add("compare_variants", Way("68_fsdp_options").step(6));
     add("compare_four", Way(two).at(0.5));
 
     // Touched.
@@ -236,6 +237,7 @@ std::vector<WindowPlace> make_places() {
     add("ended_memory", Way(broken).view(ViewKind::memory));
     add("ended_folded", Way(broken).act(session::ToggleEnd{}).view(ViewKind::mesh));
     add("ended_compare", Way(broken).view(ViewKind::compare));
+    add("lesson84_asks", Way("84_dead_rank").step(0));
     Way dead("84_dead_rank");
     for (const auto& quiz : dead.state().document->quizzes)
         dead.act(session::Guess{quiz.id, quiz.answer}).act(session::Reveal{quiz.id});
@@ -255,6 +257,22 @@ std::vector<WindowPlace> make_places() {
     add("failure", killed);
     add("failure_timeline", Way(killed).view(ViewKind::timeline));
     add("failure_collective", Way(killed).view(ViewKind::collective));
+    add("failure_measured", Way(killed)
+                                .act(session::SetClock{time::ClockKind::measured})
+                                .act(session::GoToEnd{})
+                                .view(ViewKind::timeline));
+    add("failure_matrices", Way(killed).view(ViewKind::tensors));
+    add("failure_matrices_drawer", Way(killed).view(ViewKind::tensors).act(session::ToggleDrawer{}));
+    const Way many = failing("63_hsdp", {{"mesh.shape", "[8, 8]"},
+                                         {"data.samples", "64"},
+                                         {"train.global_batch", "64"},
+                                         {"faults.kind", "\"kill\""},
+                                         {"faults.rank", "19"},
+                                         {"faults.step", "1"},
+                                         {"faults.rule", scatter},
+                                         {"faults.unit", "\"net2\""}});
+    add("failure_many", many);
+    add("failure_many_timeline", Way(many).view(ViewKind::timeline));
     add("failure_compared", Way(killed).act(session::ask_without_faults()));
     const Way stalled = failing("84_dead_rank", {{"faults", "[{ kind = \"stall\", rank = 2, step = 1 }]"}});
     add("failure_stalled", stalled);

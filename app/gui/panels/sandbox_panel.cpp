@@ -10,6 +10,7 @@ namespace {
 using sandbox::Field;
 using sandbox::FieldKind;
 
+constexpr const char* kFirstChanged = "changed";
 constexpr float kSandboxFoot = 112, kField = 38, kChip = 30;
 
 bool is_small(const Field& field) {
@@ -56,6 +57,8 @@ class Fields {
             }
             y += 14;
         }
+        // A change that no field shows is in sight nowhere.
+        if (std::string& asked = memory_.fields["sandbox.at.sight"]; asked == kFirstChanged) asked.clear();
         return y;
     }
 
@@ -75,7 +78,7 @@ class Fields {
     /// Scrolls to the field that was asked for.
     void into_sight(const std::string& key, float x, float y) {
         std::string& asked = memory_.fields["sandbox.at.sight"];
-        if (asked != key + "!") return;
+        if (asked != key + "!" && (asked != kFirstChanged || !changed(key))) return;
         asked.clear();
         ImGui::SetCursorScreenPos({ui_.px(x), ui_.px(y)});
         ImGui::SetScrollHereY(0.25F);
@@ -308,6 +311,10 @@ void foot(Ui& ui, Memory& memory, const session::SandboxState& sandbox, float x,
 }
 
 }  // namespace
+
+void show_first_change(Memory& memory) {
+    memory.fields["sandbox.at.sight"] = kFirstChanged;
+}
 
 void sandbox_panel(Ui& ui, Memory& memory, Rect box) {
     ui.panel = "sandbox";

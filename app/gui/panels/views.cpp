@@ -109,11 +109,15 @@ const Target* find_target(const View& view, std::string_view kind) {
     return nullptr;
 }
 
+std::vector<std::shared_ptr<const session::Document>> variants_of_step(const Ui& ui) {
+    const session::AppState& s = ui.state;
+    if (!std::cmp_less(s.lesson_step, s.document->steps.size()) || ui.quiz_mask.open()) return {};
+    return s.document->steps[static_cast<std::size_t>(s.lesson_step)].beside;
+}
+
 std::vector<std::shared_ptr<const session::Document>> runs_beside(const Ui& ui) {
     const session::AppState& s = ui.state;
-    std::vector<std::shared_ptr<const session::Document>> runs;
-    if (std::cmp_less(s.lesson_step, s.document->steps.size()) && !ui.quiz_mask.open())
-        runs = s.document->steps[static_cast<std::size_t>(s.lesson_step)].beside;
+    auto runs = variants_of_step(ui);
     for (const auto& run : s.runs)
         if (run != s.document) runs.push_back(run);
     return runs;

@@ -87,8 +87,9 @@ std::span<const Target> common_targets();
 /// What the shapes of this kind mean in a view: its own targets before the common ones; null: nothing.
 const Target* find_target(const View& view, std::string_view kind);
 
-/// The runs that a form lays beside the one in front: the variants that the lesson's step names (not while
-/// its question is open, as they may answer it), then the others that are open.
+/// The variants that the lesson's step names; none while its question is open, as they may answer it.
+std::vector<std::shared_ptr<const session::Document>> variants_of_step(const Ui& ui);
+/// The runs that a form lays beside the one in front: those, then the others that are open.
 std::vector<std::shared_ptr<const session::Document>> runs_beside(const Ui& ui);
 /// A document's clock of the kind that is on show.
 const time::Clock& clock_of(const Ui& ui, const session::Document& document);

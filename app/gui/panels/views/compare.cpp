@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "app/gui/panels/picture_renderer.h"
@@ -75,37 +76,66 @@ float offers(Ui& ui, Memory& memory, const Choices& choices, Rect box, float y) 
     return y + 16;
 }
 
+/// A run in the comparison.
+struct Shown {
+    std::shared_ptr<const session::Document> run;
+    std::optional<size_t>
+        open;  ///< its place among those that are open; nothing: the lesson's step brings it
+};
+
+/// Those that are open, and behind the lesson's own the variants that its step names (not while its question
+/// is open, as they may answer it).
+std::vector<Shown> shown_runs(const Ui& ui) {
+    const session::AppState& s = ui.state;
+    std::vector<Shown> shown;
+    for (size_t i = 0; i < s.runs.size(); ++i) {
+        shown.push_back({s.runs[i], i});
+        if (s.runs[i] != s.document) continue;
+        for (const auto& run : variants_of_step(ui)) shown.push_back({run, std::nullopt});
+    }
+    return shown;
+}
+
+/// Whose lanes are shown: of a variant those of the rank in focus.
+int32_t rank_of(const session::AppState& state, const Shown& shown) {
+    const auto ranks = std::max(1, static_cast<int32_t>(shown.run->trace->ranks.size()));
+    const int32_t rank = session::lane_rank(state, shown.open.value_or(session::front_run(state)));
+    return std::clamp(rank, 0, ranks - 1);
+}
+
 /// The runs that stand side by side, as the comparison takes them: on the shown clock, names made different.
-std::vector<view::ComparedRun> compared_runs(const session::AppState& state) {
+std::vector<view::ComparedRun> compared_runs(const Ui& ui) {
     std::vector<view::ComparedRun> runs;
-    for (size_t i = 0; i < state.runs.size(); ++i) {
-        const session::Document& document = *state.runs[i];
+    const auto shown = shown_runs(ui);
+    for (size_t i = 0; i < shown.size(); ++i) {
+        const session::Document& document = *shown[i].run;
         int same = 1;
-        for (size_t k = 0; k < i; ++k) same += state.runs[k]->name == document.name ? 1 : 0;
+        for (size_t k = 0; k < i; ++k) same += shown[k].run->name == document.name ? 1 : 0;
         const std::string name =
             same == 1 ? document.name : document.name + " (" + std::to_string(same) + ")";
-        const time::Clock& clock =
-            state.clock == time::ClockKind::measured ? document.measured : document.modelled;
-        runs.push_back({name, *document.trace, clock, session::lane_rank(state, i),
-                        state.runs[i] == state.document, document.end ? &*document.end : nullptr,
-                        &document.traits});
+        // The lesson's own end may answer its question.
+        const view::RunEnd* end = shown[i].run == ui.state.document ? told_end(ui)
+                                  : document.end                    ? &*document.end
+                                                                    : nullptr;
+        runs.push_back({name, *document.trace, clock_of(ui, document), rank_of(ui.state, shown[i]),
+                        shown[i].run == ui.state.document, end, &document.traits, !shown[i].open});
     }
     return runs;
 }
 
 view::Picture picture(const Ui& ui, Memory&, view::Size size) {
-    return view::compare_view(view_input(ui, size.width, size.height), compared_runs(ui.state));
+    return view::compare_view(view_input(ui, size.width, size.height), compared_runs(ui));
 }
 
 std::optional<view::Picture> facts(const Ui& ui, Memory&, view::Size size) {
-    return view::compare_facts(view_input(ui, size.width, size.height), compared_runs(ui.state));
+    return view::compare_facts(view_input(ui, size.width, size.height), compared_runs(ui));
 }
 
 /// The comparison; with one run alone what can be laid beside it.
 void scene(Ui& ui, Memory& memory, Rect box, bool /*alone*/) {
     ui.panel = "compare";
     Region region(ui, "scene", box);
-    const auto runs = compared_runs(ui.state);
+    const auto runs = compared_runs(ui);
     if (runs.size() < 2) {
         const Choices beside = choices(ui);
         const bool any = !beside.strategies.empty() || !beside.lessons.empty();
@@ -117,62 +147,68 @@ void scene(Ui& ui, Memory& memory, Rect box, bool /*alone*/) {
     picture_panel(ui, memory, "compare", drawn, {box.x, region.top()});
     tab_stops(ui, memory, drawn, {box.x, region.top()}, kTabStops);
     float end = region.top() + drawn.height;
-    if (runs.size() < session::kMostRuns)
+    if (ui.state.runs.size() < session::kMostRuns)
         end = offers(ui, memory, choices(ui), box, region.top() + bottom_of(drawn));
     if (end > box.y + box.h + 1) region.content_ends(end);
 }
 
-/// The run that an id names by `a`; null: none.
-const session::Document* run_of(const Ui& ui, const view::Id& id) {
-    const auto& runs = ui.state.runs;
-    return id.a >= 0 && static_cast<size_t>(id.a) < runs.size() ? runs[static_cast<size_t>(id.a)].get()
-                                                                : nullptr;
+/// The run that an id names by `a`; nothing: none.
+std::optional<Shown> run_of(const Ui& ui, const view::Id& id) {
+    const auto shown = shown_runs(ui);
+    if (id.a < 0 || static_cast<size_t>(id.a) >= shown.size()) return std::nullopt;
+    return shown[static_cast<size_t>(id.a)];
+}
+/// The place among the open runs of the one that an id names; nothing: it is none of them.
+std::optional<int32_t> open_run(const Ui& ui, const view::Id& id) {
+    const auto shown = run_of(ui, id);
+    if (!shown || !shown->open) return std::nullopt;
+    return static_cast<int32_t>(*shown->open);
 }
 
 Actions bring_to_front(const Ui& ui, const view::Id& id, bool) {
-    if (run_of(ui, id) == nullptr) return {};
-    return {session::BringToFront{static_cast<int32_t>(id.a)}};
+    const auto run = open_run(ui, id);
+    return run ? Actions{session::BringToFront{*run}} : Actions{};
 }
 std::string run_status(const Ui& ui, Memory&, const view::Id& id) {
-    const session::Document* run = run_of(ui, id);
-    return run == nullptr ? "" : run->name + " · " + mesh_words(run->trace->info);
+    const auto shown = run_of(ui, id);
+    return shown ? shown->run->name + " · " + mesh_words(shown->run->trace->info) : "";
 }
 
 Actions select_in_run(const Ui& ui, const view::Id& id, bool) {
-    if (run_of(ui, id) == nullptr) return {};
-    const int32_t rank = session::lane_rank(ui.state, static_cast<size_t>(id.a));
-    return {session::SelectInRun{static_cast<int32_t>(id.a), {rank, static_cast<int32_t>(id.b)}}};
+    const auto run = open_run(ui, id);
+    if (!run) return {};
+    const int32_t rank = session::lane_rank(ui.state, static_cast<size_t>(*run));
+    return {session::SelectInRun{*run, {rank, static_cast<int32_t>(id.b)}}};
 }
 std::string run_event_status(const Ui& ui, Memory&, const view::Id& id) {
-    const session::Document* run = run_of(ui, id);
-    if (run == nullptr) return {};
-    const time::Clock& clock = ui.state.clock == time::ClockKind::measured ? run->measured : run->modelled;
-    const int32_t rank = session::lane_rank(ui.state, static_cast<size_t>(id.a));
+    const auto shown = run_of(ui, id);
+    if (!shown) return {};
     const std::string event =
-        event_words(*run->trace, clock, static_cast<size_t>(rank), static_cast<size_t>(id.b));
-    return event.empty() ? event : run->name + " · " + event;
+        event_words(*shown->run->trace, clock_of(ui, *shown->run),
+                    static_cast<size_t>(rank_of(ui.state, *shown)), static_cast<size_t>(id.b));
+    return event.empty() ? event : shown->run->name + " · " + event;
 }
 
 /// The next rank's lanes of a run, or the previous one's.
 template <int direction>
 Actions other_lanes(const Ui& ui, const view::Id& id, bool twice) {
-    const session::Document* run = run_of(ui, id);
-    if (run == nullptr || twice) return {};  // the first press of a double click has done it
-    const auto at = static_cast<size_t>(id.a);
-    const auto ranks = std::max(1, static_cast<int32_t>(run->trace->ranks.size()));
+    const auto run = open_run(ui, id);
+    if (!run || twice) return {};  // the first press of a double click has done it
+    const auto at = static_cast<size_t>(*run);
+    const auto ranks = std::max(1, static_cast<int32_t>(ui.state.runs[at]->trace->ranks.size()));
     const int32_t rank = (session::lane_rank(ui.state, at) + direction + ranks) % ranks;
     // The front run's lanes are those of the rank in focus, in every view.
     if (at == session::front_run(ui.state)) return {session::SelectRank{rank}};
-    return {session::SetLaneRank{static_cast<int32_t>(id.a), rank}};
+    return {session::SetLaneRank{*run, rank}};
 }
 
 Actions close_run(const Ui& ui, const view::Id& id, bool twice) {
-    if (run_of(ui, id) == nullptr || twice) return {};
-    return {session::CloseRun{static_cast<int32_t>(id.a)}};
+    const auto run = open_run(ui, id);
+    return run && !twice ? Actions{session::CloseRun{*run}} : Actions{};
 }
 std::string name_status(const Ui& ui, Memory&, const view::Id& id) {
-    const session::Document* run = run_of(ui, id);
-    return run == nullptr ? "" : run->name;
+    const auto shown = run_of(ui, id);
+    return shown ? shown->run->name : "";
 }
 
 constexpr Target kTargets[] = {
