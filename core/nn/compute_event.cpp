@@ -9,7 +9,7 @@
 namespace meshscope::nn {
 namespace {
 
-/// Its numbers as float32, wherever it lies; none of integers.
+/// Its numbers as float32, wherever it lies: of int64 exact up to 2^24.
 std::vector<float> numbers_of(const tensor::Tensor& tensor) {
     std::vector<float> numbers;
     const auto fill = [&](const auto& from, const auto& widen) {
@@ -25,6 +25,9 @@ std::vector<float> numbers_of(const tensor::Tensor& tensor) {
             break;
         case DType::float16:
             fill(tensor::HostNumbers<tensor::Float16>(tensor), tensor::from_float16);
+            break;
+        case DType::int64:
+            fill(tensor::HostNumbers<int64_t>(tensor), [](int64_t x) { return static_cast<float>(x); });
             break;
         default:
             break;

@@ -37,6 +37,7 @@ void KernelCall::take(const AttentionShape& shape) {
     sizes_.g = shape.kv_heads;
     sizes_.e = shape.head_dim;
     sizes_.pairs = shape.batch * shape.heads * shape.pairs();
+    attention_ = &shape;
 }
 
 void KernelCall::take(const RotaryShape& shape) {
@@ -186,6 +187,9 @@ void KernelCall::show(OperandSink& sink, bool written) const {
         if (written ? operand.use != Operand::Use::read : reads)
             sink.operand(declaration_.names[i], *given_[i].tensor, written);
     }
+    if (written || attention_ == nullptr) return;
+    if (attention_->q_positions.defined()) sink.operand("q_positions", attention_->q_positions, false);
+    if (attention_->k_positions.defined()) sink.operand("k_positions", attention_->k_positions, false);
 }
 
 void KernelCall::refuse(const Shape& shape, const Shape& wanted) const {

@@ -27,7 +27,9 @@ class KernelCall {
     /// The dtype of the call's numbers: bfloat16 or float16 where one of them is; of a cast, the output's.
     DType dtype() const { return dtype_; }
     KernelCost cost() const;
-    /// Shows the operands that are for the record: those that it reads, or those that it has written.
+    /// Shows the operands that are for the record: those that it reads, or those that it has written. Beside
+    /// what attention reads also which tokens they are ("q_positions", "k_positions"), where the call says
+    /// so.
     void show(OperandSink& sink, bool written) const;
 
   private:
@@ -64,6 +66,7 @@ class KernelCall {
     Given given_[KernelDeclaration::kMostOperands];
     std::size_t n_given_ = 0;
     const Tensor* first_rows_ = nullptr;
+    const AttentionShape* attention_ = nullptr;
     bool accumulates_ = false;
     DType dtype_ = DType::float32;
 };

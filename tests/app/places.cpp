@@ -122,6 +122,17 @@ std::vector<WindowPlace> make_places() {
     add("matrices_columns", Way("72_tp").step(1));
     add("matrices_sum", Way("72_tp").step(2));
     add("matrices_scatter", Way("74_sp").step(3));
+    // Ring attention in the midst of a turn, on the way back, and the other ways.
+    const Way ring =
+        Way("77_cp").step(2).view(ViewKind::tensors).act(session::SetForm{view::Form::attention});
+    const auto other_way = [&](const char* way) {
+        return Way(ring).act(session::with_attention(way)).act(session::BringToFront{1});
+    };
+    add("attention", Way(ring));
+    add("attention_back", Way(ring).at(0.86));
+    add("attention_neighbours", other_way("neighbours").at(0.621));
+    add("attention_gather", other_way("gather").at(0.614));
+    add("attention_heads", other_way("heads").at(0.62));
     add("matrices_back", Way("78_three_d").at(0.6).view(ViewKind::tensors));
     add("gather", Way(hsdp).step(1));
     add("groups", Way("12_device_mesh").step(3));

@@ -31,6 +31,8 @@ class QuizMask {
     }
     /// It asks to whom something is sent: a picture of who sends to whom would answer.
     bool asks_peer() const { return asked_ == session::Asked::peer; }
+    /// It asks which rank, in which order or which of several: what each rank does, and how much, may answer.
+    bool asks_ranks_or_choice() const { return quiz_ != nullptr && quiz_->kind != "number"; }
     /// It asks for the group of just these ranks: a picture of its members would answer.
     bool asks(const std::vector<int32_t>& ranks) const;
     /// The mesh's groups or the slice would answer: no hull, no sheet, no list of members.

@@ -176,4 +176,20 @@ AskWhatIf with_algorithm(Algorithm algorithm) {
     return {"algorithm." + word, {{sandbox::joined("parallel", "algorithm"), sandbox::string_text(word)}}};
 }
 
+std::vector<std::string> attention_to_ask(const AppState& s) {
+    if (!s.document || scenario_text(*s.document).empty()) return {};
+    const auto& names = s.document->trace->info.mesh_names;
+    if (std::find(names.begin(), names.end(), "cp") == names.end()) return {};
+    return {"neighbours", "head_tail", "gather", "heads"};
+}
+
+AskWhatIf with_attention(const std::string& way) {
+    const auto method = way == "heads" ? "ulysses" : way == "gather" ? "allgather" : "alltoall";
+    AskWhatIf asked{"attention." + way, {{sandbox::joined("parallel", "cp"), sandbox::string_text(method)}}};
+    // Of whole heads every rank has equal work: the key has no meaning there.
+    const auto balance = way == "head_tail" ? "true" : way == "neighbours" ? "false" : "";
+    if (way != "gather") asked.changes.push_back({sandbox::joined("parallel", "cp_load_balance"), balance});
+    return asked;
+}
+
 }  // namespace meshscope::session

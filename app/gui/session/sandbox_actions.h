@@ -36,4 +36,11 @@ std::vector<Algorithm> algorithms_to_ask(const AppState& state, CollectiveOp op)
 /// The question what the run in front would be with an algorithm; it is really run.
 AskWhatIf with_algorithm(Algorithm algorithm);
 
+/// Other ways in which the run in front could bring queries and keys together over its cp dim, by words of
+/// ours: "neighbours", "head_tail" (ring attention, the two cuts), "gather", "heads" (Ulysses). None where it
+/// has no such dim or its record carries no scenario.
+std::vector<std::string> attention_to_ask(const AppState& state);
+/// The question what the run in front would be that way; it is really run.
+AskWhatIf with_attention(const std::string& way);
+
 }  // namespace meshscope::session

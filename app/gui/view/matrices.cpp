@@ -6,19 +6,13 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "app/gui/view/operands.h"
+
 namespace meshscope::view {
 namespace {
 
 using Kind = MatrixStep::Kind;
 using Role = MatrixTile::Role;
-
-/// What an operand was, as far as the record tells.
-struct Held {
-    int64_t rows = 0, columns = 0;
-    std::vector<float> numbers;
-    bool known() const { return rows > 0 && columns > 0; }
-    int64_t elements() const { return rows * columns; }
-};
 
 /// Finds the chains of one pass, event by event.
 class Chains {
@@ -64,23 +58,11 @@ class Chains {
                name == "grad_sum" || name.ends_with("weight_grad");
     }
 
-    Held operand(const trace::Event& event, std::string_view which, trace::SnapshotKind kind) const {
-        const auto range = std::ranges::equal_range(record_.snapshots, event.id, {}, &trace::Snapshot::event);
-        for (const trace::Snapshot& s : range) {
-            if (s.kind != kind || trace_.text(s.operand) != which) continue;
-            Held held{s.rows, s.columns, {}};
-            if (s.values >= 0)
-                held.numbers.assign(record_.values.begin() + s.values,
-                                    record_.values.begin() + s.values + s.elements);
-            return held;
-        }
-        return {};
+    Operand read(const trace::Event& event, std::string_view which) const {
+        return operand_of(trace_, rank_, event.id, which, trace::SnapshotKind::input);
     }
-    Held read(const trace::Event& event, std::string_view which) const {
-        return operand(event, which, trace::SnapshotKind::input);
-    }
-    Held written(const trace::Event& event, std::string_view which) const {
-        return operand(event, which, trace::SnapshotKind::output);
+    Operand written(const trace::Event& event, std::string_view which) const {
+        return operand_of(trace_, rank_, event.id, which, trace::SnapshotKind::output);
     }
 
     /// What this rank keeps of a module's weight: the box that tensor parallelism left to it.
@@ -94,7 +76,7 @@ class Chains {
         MatrixTile tile;  ///< as the parameter stands, not transposed
         bool known = false;
     };
-    Weight weight(const trace::Event& event, const Held& held) const {
+    Weight weight(const trace::Event& event, const Operand& held) const {
         const trace::ParameterRun* const run = run_of(event);
         Weight w;
         w.tile.role = Role::weight;
@@ -133,7 +115,7 @@ class Chains {
     }
 
     /// All rows, and of `columns` those of the part.
-    static MatrixTile activation(Held held, int64_t columns, int64_t first, int64_t n) {
+    static MatrixTile activation(Operand held, int64_t columns, int64_t first, int64_t n) {
         MatrixTile tile;
         tile.rows = held.rows;
         const bool part = held.columns == n;
@@ -150,7 +132,7 @@ class Chains {
     }
 
     /// Does a product that reads this go on with what the chain gave last?
-    bool goes_on(const Held& held) const {
+    bool goes_on(const Operand& held) const {
         if (chains_.empty() || !open_ || products_ >= 2) return false;
         const MatrixChain& chain = chains_.back();
         const MatrixStep& last = chain.steps.back();
@@ -164,7 +146,7 @@ class Chains {
         const Weight w = weight(event, read(event, "weight"));
         if (!w.known) return;
         const MatrixTile factor = forward ? transposed(w.tile) : w.tile;
-        Held x = read(event, in), y = written(event, out);
+        Operand x = read(event, in), y = written(event, out);
         if (!x.known()) x = {rows_of(event, factor.own), factor.own.rows, {}};
         if (!y.known()) y = {x.rows, factor.own.columns, {}};
         if (!x.known() || !y.known()) return;
@@ -175,7 +157,7 @@ class Chains {
         MatrixStep step{Kind::product, event.id, "", factor,
                         activation(std::move(y), factor.columns, factor.own.column, factor.own.columns)};
         if (factor.own.rows < factor.rows) step.result.role = Role::partial_sum;
-        const Held bias = read(event, "bias");
+        const Operand bias = read(event, "bias");
         if (bias.known()) {
             step.words = "+ b";
             step.bias = bias.numbers;
@@ -189,7 +171,7 @@ class Chains {
     void weight_grad(const trace::Event& event) {
         const Weight w = weight(event, written(event, "dw"));
         if (!w.known) return;
-        Held dy = read(event, "dy"), x = read(event, "x");
+        Operand dy = read(event, "dy"), x = read(event, "x");
         if (!dy.known()) dy = {rows_of(event, w.tile.own), w.tile.own.rows, {}};
         if (!x.known()) x = {dy.rows, w.tile.own.columns, {}};
         if (!dy.known() || !x.known()) return;
@@ -215,7 +197,7 @@ class Chains {
         // What follows a sum, its bias above all, is no part of why it is needed.
         if (chains_.empty() || !open_ || chains_.back().steps.back().kind == Kind::collective) return;
         const MatrixTile& now = chains_.back().steps.back().result;
-        const Held x = read(event, in);
+        const Operand x = read(event, in);
         const bool same = x.known()
                               ? x.elements() == now.own.rows * now.own.columns &&
                                     (x.numbers.empty() || now.numbers.empty() || x.numbers == now.numbers)

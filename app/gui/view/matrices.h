@@ -118,7 +118,4 @@ std::vector<int32_t> events_of_unit(const Moment& at, const MatrixScene& scene);
 /// matrix_scene().
 std::optional<EventRef> next_op(const Moment& at, int by);
 
-/// Share of an event's time that has passed at the cursor: 0 before it, 1 once it has ended.
-float share_done(const Input& input, int32_t rank, int32_t event);
-
 }  // namespace meshscope::view

@@ -9,6 +9,7 @@
 #include "app/gui/view/common.h"
 #include "app/gui/view/matrices.h"
 #include "app/gui/view/matrices_view.h"
+#include "app/gui/view/op_strip.h"
 #include "app/gui/view/parameter_life.h"
 
 namespace meshscope::view {
@@ -101,7 +102,6 @@ class MatricesPicture {
 
     float header();
     float strip(float y);
-    void strip_bar(const trace::Event& event, Rect box, bool of_chain);
     float bands(float y, float room);
     std::vector<Item> items(const MatrixChain& chain, Scale scale) const;
     std::vector<Line> flow(const std::vector<Item>& items, float room) const;

@@ -1,20 +1,17 @@
 // Above the bands: what the picture speaks of, the scale, and the layer's events with the cursor in them.
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "app/gui/view/format.h"
 #include "app/gui/view/forms.h"
 #include "app/gui/view/matrices_picture.h"
-#include "app/gui/view/timeline_bars.h"
+#include "app/gui/view/op_strip.h"
+#include "app/gui/view/sheet.h"
 #include "core/trace/recorded.h"
 
 namespace meshscope::view {
 namespace {
 
 using Kind = MatrixStep::Kind;
-
-constexpr float kBar = 24;
 
 }  // namespace
 
@@ -113,95 +110,24 @@ float MatricesPicture::header() {
     return y;
 }
 
-void MatricesPicture::strip_bar(const trace::Event& event, Rect box, bool of_chain) {
-    const Id id{"kernel", scene_.rank, event.id};
-    p_.layer = kCells;
-    p_.alpha = of_chain ? 1.F : 0.5F;
-    event_bar(p_, event, box, id);
-    p_.alpha = 1;
-    const bool compute = event.kind == trace::EventKind::compute;
-    // Where a hop lands.
-    if (!compute) {
-        const auto& record = in_.trace.ranks[static_cast<std::size_t>(scene_.rank)];
-        const auto range = std::ranges::equal_range(record.hops, event.id, {}, &trace::Hop::event);
-        const auto& at =
-            in_.clock.events[static_cast<std::size_t>(scene_.rank)][static_cast<std::size_t>(event.id)];
-        const auto whole = static_cast<float>(std::max<int64_t>(1, at.end_ns - at.begin_ns));
-        p_.layer = kLines;
-        for (auto hop = range.begin(); hop != range.end() && range.size() <= 16; ++hop) {
-            const auto& times = in_.clock.hops[static_cast<std::size_t>(scene_.rank)]
-                                              [static_cast<std::size_t>(hop - record.hops.begin())];
-            const float x = box.x + box.w * static_cast<float>(times.end_ns - at.begin_ns) / whole;
-            if (x > box.x + 6 && x < box.x + box.w - 6)
-                p_.line({x, box.y + 2}, {x, box.y + box.h - 2}, op_hue(event.op), 1).stroke_style =
-                    Stroke::dashed;
-        }
-    }
-    const std::string unit(in_.trace.text(event.unit));
-    const std::string op = compute ? std::string(in_.trace.text(event.name)) : std::string(name(event.op));
-    // A word steps aside for the cursor.
-    const auto& at =
-        in_.clock.events[static_cast<std::size_t>(scene_.rank)][static_cast<std::size_t>(event.id)];
-    const float now = box.x + box.w * share_done(in_, scene_.rank, event.id);
-    if (in_.cursor.t_ns > at.begin_ns && in_.cursor.t_ns < at.end_ns)
-        box = now - box.x > box.w / 2 ? Rect{box.x, box.y, now - box.x - 2, box.h}
-                                      : Rect{now + 2, box.y, box.x + box.w - now - 2, box.h};
-    const bool names = !unit.empty() && unit != scene_.unit;
-    const std::string words =
-        p_.fit({names ? op + " " + last_part(unit) : op, op, compute ? "" : op_mark(event.op)}, Face::caption,
-               box.w - 8);
-    p_.layer = kWords;
-    if (!words.empty() && (of_chain || !compute))
-        event_bar_words(p_, event, box, words, Token::text, compute ? Token::compute : Token::none, id);
-}
-
 float MatricesPicture::strip(float y) {
-    const auto ids = events_of_unit(in_, scene_);
-    if (ids.empty()) return y;
-    const auto& events = in_.trace.ranks[static_cast<std::size_t>(scene_.rank)].events;
-    const auto& times = in_.clock.events[static_cast<std::size_t>(scene_.rank)];
-    int64_t begin = std::numeric_limits<int64_t>::max(), end = 0;
-    bool beside = false;
-    for (const int32_t id : ids) {
-        const auto i = static_cast<std::size_t>(id);
-        begin = std::min(begin, times[i].begin_ns);
-        end = std::max(end, times[i].end_ns);
-        beside = beside || events[i].stream != Stream::compute;
-    }
-    if (end <= begin) return y;
-    const float x0 = kPad, wide = in_.size.width - 2 * kPad;
-    const auto x = [&](int64_t t) {
-        return x0 +
-               wide * static_cast<float>(static_cast<double>(t - begin) / static_cast<double>(end - begin));
-    };
     const MatrixChain& chain = scene_.chain();
-    float below = y;
-    for (const int32_t id : ids) {
-        const auto i = static_cast<std::size_t>(id);
-        const bool of_chain =
-            id == chain.gather ||
-            std::ranges::any_of(chain.steps, [&](const MatrixStep& s) { return s.event == id; });
-        const float top = y + (events[i].stream != Stream::compute ? kBar + 3 : 0);
-        const float left = x(times[i].begin_ns), right = x(times[i].end_ns);
-        strip_bar(events[i], {left + 0.5F, top, std::max(2.F, right - left - 1), kBar}, of_chain);
-    }
-    below = y + (beside ? 2 * kBar + 3 : kBar);
-    // The ruler, and the cursor through both.
-    const float small = p_.line_height(Face::mono_small), ruler = below + 3;
-    p_.layer = kMarks;
-    if (in_.cursor.t_ns >= begin && in_.cursor.t_ns <= end) {
-        const std::string now = format_time(in_.cursor.t_ns);
-        const float w = p_.width(now, Face::mono_small) + 10, at = x(in_.cursor.t_ns);
-        const float left = std::clamp(at - w / 2, x0, x0 + wide - w);
-        p_.line({at, y - 3}, {at, ruler}, Token::accent, 2).id = {"cursor"};
-        p_.rect({left, ruler, w, small + 2}, Token::accent, 4, {"cursor"});
-        p_.label({left, ruler, w, small + 2}, now, Face::mono_small, Token::onacc);
-        p_.reserve({left - 4, ruler, w + 8, small + 2});
-    }
-    p_.layer = kWords;
-    p_.try_text(format_time(begin), {x0, ruler + 1}, Face::mono_small, Token::mute);
-    p_.try_text(format_time(end), {x0 + wide, ruler + 1}, Face::mono_small, Token::mute, Align::right);
-    return ruler + small + 8;
+    const auto of_chain = [&](const trace::Event& event) {
+        return event.id == chain.gather ||
+               std::ranges::any_of(chain.steps, [&](const MatrixStep& s) { return s.event == event.id; });
+    };
+    OpStrip strip{scene_.rank, events_of_unit(in_, scene_), {}, of_chain};
+    strip.words = [&](const trace::Event& event) -> std::vector<std::string> {
+        const bool compute = event.kind == trace::EventKind::compute;
+        if (compute && !of_chain(event)) return {};
+        const std::string unit(in_.trace.text(event.unit));
+        const std::string op =
+            compute ? std::string(in_.trace.text(event.name)) : std::string(name(event.op));
+        const bool names = !unit.empty() && unit != scene_.unit;
+        return {names ? op + " " + last_part(unit) : op, op, compute ? "" : op_mark(event.op)};
+    };
+    p_.layer = kCells;
+    return draw_op_strip(p_, in_, strip, kPad, in_.size.width - kPad, y);
 }
 
 }  // namespace meshscope::view

@@ -260,13 +260,4 @@ std::optional<EventRef> next_op(const Moment& at, int by) {
     return EventRef{scene.rank, ids[static_cast<std::size_t>(next)]};
 }
 
-float share_done(const Input& input, int32_t rank, int32_t event) {
-    if (event < 0) return 1;
-    const time::Interval& at =
-        input.clock.events[static_cast<std::size_t>(rank)][static_cast<std::size_t>(event)];
-    if (input.cursor.t_ns >= at.end_ns) return 1;
-    if (input.cursor.t_ns <= at.begin_ns) return 0;
-    return static_cast<float>(input.cursor.t_ns - at.begin_ns) / static_cast<float>(at.end_ns - at.begin_ns);
-}
-
 }  // namespace meshscope::view

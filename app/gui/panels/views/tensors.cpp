@@ -1,21 +1,45 @@
 #include "app/gui/panels/views.h"
+#include "app/gui/session/sandbox_actions.h"
+#include "app/gui/view/attention/view.h"
 #include "app/gui/view/matrices_view.h"
 #include "app/gui/view/parameters_view.h"
 
 namespace meshscope::panels {
 namespace {
 
+/// The runs whose attention stands below, and in what other way the scenario could be run.
+view::AttentionOptions attention(const Ui& ui) {
+    const session::AppState& s = ui.state;
+    view::AttentionOptions options;
+    options.sums = !ui.quiz_mask.asks_ranks_or_choice();
+    if (ui.quiz_mask.asks_peer()) options.senders_covered = ui.say("ui.covered.peer");
+    for (const auto& run : runs_beside(ui))
+        options.beside.push_back({run->name, *run->trace, clock_of(ui, *run)});
+    for (const std::string& way : session::attention_to_ask(s)) {
+        const bool running = s.running && s.running->what_if == session::with_attention(way).id;
+        options.offers.push_back({way, running});
+    }
+    return options;
+}
+
+Actions run_attention(const Ui& ui, const view::Id& id, bool) {
+    const auto ways = session::attention_to_ask(ui.state);
+    if (id.a < 0 || id.a >= std::ssize(ways)) return {};
+    return {session::with_attention(ways[static_cast<size_t>(id.a)])};
+}
+
 view::Picture picture(const Ui& ui, Memory&, view::Size size) {
     const view::Input input = view_input(ui, size.width, size.height);
-    if (!ui.state.forms.in(view::Form::matrices)) return view::parameters_view(input);
+    if (ui.state.forms.in(view::Form::attention)) return view::attention_view(input, attention(ui));
+    if (ui.state.forms.in(view::Form::rows)) return view::parameters_view(input);
     return view::matrices_view(input,
                                {ui.quiz_mask.asks_peer() ? ui.say("ui.covered.peer") : "", ui.pointer});
 }
 
 std::optional<view::Picture> facts(const Ui& ui, Memory&, view::Size size) {
     const view::Input input = view_input(ui, size.width, size.height);
-    return ui.state.forms.in(view::Form::matrices) ? view::matrices_facts(input)
-                                                   : view::parameters_facts(input);
+    if (ui.state.forms.in(view::Form::attention)) return view::attention_facts(input, attention(ui));
+    return ui.state.forms.in(view::Form::rows) ? view::parameters_facts(input) : view::matrices_facts(input);
 }
 
 /// Parameter `place` of unit `unit`; `row` -1: none of its rows.
@@ -57,21 +81,22 @@ std::string row_status(const Ui& ui, Memory&, const view::Id& id) {
            ui.say("view.parameters.row.n", {{"row", id.b}});
 }
 
-constexpr view::Form kWide[] = {view::Form::matrices};
+constexpr view::Form kWide[] = {view::Form::matrices, view::Form::attention};
 
 constexpr Target kTargets[] = {
     {"kernel", go_to_event, event_status}, {"matrix", select_rank, rank_status},
     {"parameter", select_parameter},       {"parameter_unit", select_unit},
     {"parameter_next", select_next_unit},  {"weight", select_row, row_status},
     {"life", go_to_event, event_status},   {"run", select_rank},
+    {"flight", select_rank, rank_status},  {"attention_offer", run_attention},
 };
 
 }  // namespace
 
 namespace views {
 
-/// The products of a layer as each rank computes them; or who keeps which rows of its weights, and what
-/// becomes of them through a step.
+/// The products of a layer as each rank computes them; its attention over a cut sequence; or who keeps which
+/// rows of its weights, and what becomes of them through a step.
 extern const View tensors;
 const View tensors{.picture = picture,
                    .facts = facts,

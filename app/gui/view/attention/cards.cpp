@@ -1,0 +1,181 @@
+// Below the rows: this run and those beside it, each with its mask, the work of its ranks and when the last
+// is done.
+#include <algorithm>
+
+#include "app/gui/view/attention/picture.h"
+#include "app/gui/view/format.h"
+#include "app/gui/view/sheet.h"
+
+namespace meshscope::view {
+namespace {
+
+constexpr std::size_t kMostBeside = 2, kMostBars = 8;
+constexpr float kCardGap = 10, kCardPad = 12, kCardHigh = 132;
+
+/// The whole mask, its rows in the order of the tokens, a band for whose query each is.
+void small_mask(Painter& p, const AttentionScene& scene, Rect box) {
+    struct Row {
+        int64_t token;
+        std::size_t place;
+    };
+    std::vector<Row> rows;
+    for (std::size_t place = 0; place < scene.n(); ++place)
+        for (const int64_t token : scene.ranks[place].tokens) rows.push_back({token, place});
+    std::ranges::sort(rows, {}, &Row::token);
+    constexpr std::size_t kMostSmall = 32;
+    if (rows.empty() || scene.way == AttentionWay::heads) return;
+    const std::size_t n = rows.size(), drawn = std::min(n, kMostSmall);
+    const float each = box.h / static_cast<float>(drawn);
+    for (std::size_t i = 0; i < drawn; ++i) {
+        const Row& row = rows[i * n / drawn];
+        const float y = box.y + each * static_cast<float>(i);
+        p.rect({box.x, y, 5, each - 1}, origin_hue(static_cast<int64_t>(row.place)));
+        p.rect({box.x + 9, y, each * static_cast<float>(i + 1), each - 1}, Token::line2);
+    }
+}
+
+}  // namespace
+
+float AttentionPicture::cards_height() const {
+    if (!options_.sums || scene_.n() < 2 || in_.size.width < 560) return 0;
+    return kCardHigh + 8;
+}
+
+void AttentionPicture::card(Rect box, const Input& input, const AttentionScene& scene,
+                            const std::string& name) {
+    p_.layer = kBack;
+    p_.rect(box, Token::panel, 10).stroke = Token::line;
+    p_.layer = kWords;
+    const float line = p_.line_height(Face::body), small = p_.line_height(Face::caption);
+    float y = box.y + 8;
+    const float x = box.x + kCardPad, right = box.x + box.w - kCardPad;
+    const time::Interval span = attention_span(input.clock, scene);
+    const std::string after =
+        p_.say("view.attention.last_done", {arg("time", format_time(span.end_ns - span.begin_ns))});
+    const std::string cut = attention_cut(p_, scene);
+    const std::string title = p_.fit({name.empty() ? cut : name + " · " + cut, cut}, Face::body, box.w - 24);
+    p_.text(title, {x, y}, Face::body, Token::text);
+    if (p_.width(title, Face::body) + p_.width(after, Face::caption) + 16 <= right - x) {
+        p_.text(after, {right, y + (line - small)}, Face::caption, Token::soft, Align::right);
+        y += line + 6;
+    } else {
+        y += line + 2;
+        const std::string fitting = p_.fit({after}, Face::caption, right - x);
+        if (!fitting.empty()) p_.text(fitting, {x, y}, Face::caption, Token::soft);
+        y += small + 4;
+    }
+    p_.tell(title + ": " + after);
+    const float side = box.y + box.h - kCardPad - y;
+    p_.layer = kCells;
+    const bool masked = scene.way != AttentionWay::heads && side > 20 && box.w > 240;
+    if (masked) small_mask(p_, scene, {x, y, side, side});
+    // The ranks' work; of many the least and the most.
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < scene.n(); ++i) places.push_back(i);
+    if (places.size() > kMostBars) {
+        std::ranges::sort(places, {}, [&](std::size_t i) { return scene.ranks[i].flops(); });
+        places = {places.front(), places.back()};
+    }
+    int64_t most = most_work();
+    for (const AttentionScene& other : beside_)
+        for (const AttentionRank& rank : other.ranks) most = std::max(most, rank.flops());
+    const float high = std::min(22.F, side / static_cast<float>(places.size()));
+    const float left = masked ? x + side + 24 : x,
+                figure = p_.width(format_count(most), Face::mono_small) + 8;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        const float top = y + high * static_cast<float>(i);
+        const auto origin = static_cast<int64_t>(places[i]);
+        const int64_t flops = scene.ranks[places[i]].flops();
+        p_.symbol({left + 6, top + high / 2}, std::min(5.F, high / 3), origin, origin_hue(origin));
+        const float wide = std::max(
+            2.F, (right - left - 20 - figure) * static_cast<float>(flops) / static_cast<float>(most));
+        p_.layer = kCells;
+        p_.rect({left + 18, top + 2, wide, std::max(3.F, high - 6)}, Token::compute, 2);
+        p_.layer = kWords;
+        if (high >= p_.line_height(Face::mono_small) - 4)
+            p_.label({left + 24 + wide, top, figure, high - 2}, format_count(flops), Face::mono_small,
+                     Token::soft, Token::none, {}, Align::left);
+    }
+}
+
+/// What the cuts have in common and what not.
+void AttentionPicture::comparison(Rect box) {
+    p_.layer = kBack;
+    p_.rect(box, Token::panel, 10).stroke = Token::line;
+    p_.layer = kWords;
+    const float x = box.x + kCardPad, w = box.w - 2 * kCardPad;
+    const auto sum = [](const AttentionScene& scene) {
+        int64_t flops = 0;
+        for (const AttentionRank& rank : scene.ranks) flops += rank.flops();
+        return flops;
+    };
+    const auto length = [](const time::Clock& clock, const AttentionScene& scene) {
+        const time::Interval span = attention_span(clock, scene);
+        return span.end_ns - span.begin_ns;
+    };
+    std::string words;
+    const auto other = std::ranges::find_if(beside_, [](const AttentionScene& s) { return !s.empty(); });
+    if (other != beside_.end()) {
+        const auto i = static_cast<std::size_t>(other - beside_.begin());
+        const int64_t own = length(in_.clock, scene_), theirs = length(options_.beside[i].clock, *other);
+        const bool sooner = theirs < own;
+        const double share = 1.0 - static_cast<double>(std::min(own, theirs)) /
+                                       static_cast<double>(std::max<int64_t>(1, std::max(own, theirs)));
+        const bool same = sum(scene_) == sum(*other);
+        const auto even = [](const AttentionScene& scene) {
+            return std::ranges::all_of(scene.ranks, [&](const AttentionRank& rank) {
+                return rank.flops() == scene.ranks.front().flops();
+            });
+        };
+        const bool shared = even(scene_) && even(*other);
+        const std::string fast = attention_cut(p_, sooner ? *other : scene_);
+        words = p_.say(same ? (shared ? "view.attention.same_shares" : "view.attention.same_sum")
+                            : "view.attention.other_sum",
+                       {arg("flops", format_count(sum(scene_))), arg("theirs", format_count(sum(*other))),
+                        arg("cut", fast), arg("percent", format_percent(share))});
+    } else {
+        int64_t least = most_work();
+        for (const AttentionRank& rank : scene_.ranks) least = std::min(least, rank.flops());
+        words = p_.say(least == most_work() ? "view.attention.balanced" : "view.attention.unbalanced",
+                       {arg("least", format_count(least)), arg("most", format_count(most_work()))});
+    }
+    p_.tell(words);
+    float y = p_.paragraph(words, {x, box.y + 10}, Face::caption, Token::soft, w) + 6;
+    std::vector<Chip> chips;
+    for (std::size_t i = 0; i < options_.offers.size(); ++i) {
+        const AttentionOffer& offer = options_.offers[i];
+        const auto shows = [&](const AttentionScene& scene) { return scene.word() == offer.word; };
+        if (shows(scene_) || std::ranges::any_of(beside_, shows)) continue;
+        const std::string name = p_.say("view.attention.cut." + offer.word);
+        chips.push_back(
+            {p_.say(offer.running ? "view.attention.running" : "view.attention.run_with", {arg("cut", name)}),
+             {"attention_offer", static_cast<int64_t>(i)},
+             offer.running});
+    }
+    if (!chips.empty() && y + kChip <= box.y + box.h - 6) draw_chips(p_, chips, {x, y}, x + w);
+}
+
+void AttentionPicture::cards(Rect box) {
+    std::size_t shown = 0;
+    for (const AttentionScene& other : beside_)
+        if (!other.empty() && shown < kMostBeside) ++shown;
+    const bool narrow = box.w < 820;
+    if (narrow) shown = std::min<std::size_t>(shown, 1);
+    const auto n = static_cast<float>(shown + (narrow && shown > 0 ? 1 : 2));
+    const float w = (box.w - (n - 1) * kCardGap) / n;
+    const bool several = shown > 0;
+    card({box.x, box.y, w, box.h}, in_, scene_, "");
+    float x = box.x + w + kCardGap;
+    for (std::size_t i = 0; i < beside_.size() && shown > 0; ++i) {
+        if (beside_[i].empty()) continue;
+        const RunBeside& run = options_.beside[i];
+        const Input input{run.trace, run.clock,    in_.cursor,  in_.selection,
+                          in_.size,  in_.language, in_.measure, in_.texts};
+        card({x, box.y, w, box.h}, input, beside_[i], run.name);
+        x += w + kCardGap;
+        --shown;
+    }
+    if (!narrow || !several) comparison({x, box.y, w, box.h});
+}
+
+}  // namespace meshscope::view

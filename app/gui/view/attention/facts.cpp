@@ -1,0 +1,75 @@
+// The attention in words.
+#include <algorithm>
+
+#include "app/gui/view/attention/picture.h"
+#include "app/gui/view/attention/softmax.h"
+#include "app/gui/view/format.h"
+#include "app/gui/view/sheet.h"
+
+namespace meshscope::view {
+
+Picture attention_facts(const Input& input, const AttentionOptions& options) {
+    FactList list(input);
+    const Painter& p = list.p;
+    AttentionScene scene = attention_scene(input);
+    if (!options.sums)
+        for (AttentionRank& each : scene.ranks) each.tokens.clear();
+    if (scene.empty()) {
+        list.sentence(p.say("view.attention.none", {arg("step", scene.step)}), {"empty"});
+        return list.take();
+    }
+    const std::size_t place = scene.place();
+    const AttentionRank& rank = scene.own();
+    list.head(scene.unit, "rank " + std::to_string(scene.rank));
+    if (scene.way == AttentionWay::heads)
+        list.sentence(
+            p.say("view.attention.facts.heads", {arg("ranks", static_cast<int64_t>(scene.n())),
+                                                 arg("heads", scene.heads), arg("tokens", scene.tokens)}));
+    else if (scene.n() > 1 && !rank.tokens.empty())
+        list.sentence(p.say("view.attention.facts.cut",
+                            {arg("rank", rank.rank), arg("tokens", token_ranges(rank.tokens)),
+                             arg("cut", attention_cut(p, scene))}));
+    if (scene.way == AttentionWay::ring)
+        list.sentence(p.say(scene.backward ? "view.attention.facts.ring_back" : "view.attention.facts.ring",
+                            {arg("n", std::ssize(rank.exchanges))}));
+    if (scene.way == AttentionWay::gather) list.sentence(p.say("view.attention.facts.gather"));
+    // What this rank computes, in its own order.
+    list.space(4);
+    std::vector<std::size_t> order;
+    for (std::size_t keys = 0; keys < rank.blocks.size(); ++keys)
+        if (rank.blocks[keys].event >= 0) order.push_back(keys);
+    std::ranges::sort(order, {}, [&](std::size_t keys) { return rank.blocks[keys].turn; });
+    constexpr std::size_t kMost = 8;
+    for (std::size_t i = 0; i < std::min(order.size(), kMost); ++i) {
+        const AttentionBlock& block = rank.blocks[order[i]];
+        const std::string what =
+            scene.n() == 1 || scene.way == AttentionWay::heads
+                ? std::string("attention")
+                : p.say("view.attention.strip.block", {arg("queries", int64_t{rank.rank}),
+                                                       arg("keys", int64_t{scene.ranks[order[i]].rank})});
+        const std::string pairs = block.pairs < 0 || !options.sums
+                                      ? ""
+                                      : p.say("view.attention.facts.pairs", {arg("pairs", block.pairs)});
+        list.row(origin_hue(static_cast<int64_t>(order[i])), what, what,
+                 options.sums ? format_count(block.flops) + " FLOP" : "", pairs,
+                 {"kernel", rank.rank, block.event});
+    }
+    const auto masked = static_cast<int64_t>(scene.n() - order.size());
+    if ((scene.way == AttentionWay::ring || scene.way == AttentionWay::gather) && masked > 0 &&
+        scene.cells_known(place, place))
+        list.sentence(p.say("view.attention.facts.masked", {arg("blocks", masked), arg("rank", rank.rank)}));
+    for (const auto* calls : {&rank.exchanges, &rank.home}) {
+        if (calls->empty() || !options.senders_covered.empty()) continue;
+        const trace::Event& event = input.trace.event(rank.rank, calls->front());
+        list.row(op_hue(event.op), std::string(name(event.op)) + " × " + std::to_string(calls->size()),
+                 std::string(name(event.op)), format_bytes(event.sent_bytes),
+                 std::string(input.trace.text(event.rule)), {"kernel", rank.rank, event.id});
+    }
+    if (!softmax_lines(input.trace, scene, {place, 0, 0, 0}).empty() && scene.n() > 1)
+        list.sentence(p.say("view.attention.facts.softmax"));
+    if (const std::string lacks = attention_lacks(p, input.trace, scene); options.sums && !lacks.empty())
+        list.sentence(lacks);
+    return list.take();
+}
+
+}  // namespace meshscope::view

@@ -1,0 +1,147 @@
+// Attention at the cursor: what each rank does, whose keys and values it has, what is on its way.
+#include <algorithm>
+#include <cmath>
+
+#include "app/gui/view/attention/scene.h"
+#include "app/gui/view/op_strip.h"
+
+namespace meshscope::view {
+namespace {
+
+const time::Interval& time_of(const Input& input, int32_t rank, int32_t event) {
+    return input.clock.events[static_cast<std::size_t>(rank)][static_cast<std::size_t>(event)];
+}
+
+/// The rank's blocks in the order of its turns.
+std::vector<int32_t> in_turns(const AttentionRank& rank) {
+    std::vector<int32_t> places;
+    for (std::size_t i = 0; i < rank.blocks.size(); ++i)
+        if (rank.blocks[i].turn >= 0) places.push_back(static_cast<int32_t>(i));
+    std::ranges::sort(places, {}, [&](int32_t i) { return rank.blocks[static_cast<std::size_t>(i)].turn; });
+    return places;
+}
+
+/// When a rank goes on to the buffer that came with its exchange `i`: it has come, and what is computed with
+/// those before it is done.
+int64_t in_use_from(const Input& input, const AttentionRank& rank, const std::vector<int32_t>& origins,
+                    const std::vector<int32_t>& calls, std::size_t i) {
+    int64_t from = time_of(input, rank.rank, calls[i]).end_ns;
+    const auto used = [&](std::size_t place) {
+        const AttentionBlock& block = rank.blocks[place];
+        for (const int32_t id : {block.event, block.merge})
+            if (id >= 0) from = std::max(from, time_of(input, rank.rank, id).end_ns);
+    };
+    const auto own = [&](std::size_t place) { return rank.blocks[place].turn == 0; };
+    for (std::size_t place = 0; place < rank.blocks.size(); ++place)
+        if (own(place)) used(place);
+    for (std::size_t before = 0; before < i; ++before)
+        if (origins[before] >= 0) used(static_cast<std::size_t>(origins[before]));
+    return from;
+}
+
+/// How far a call's message to this rank has come: 0 … 1, by its hop where the record has one.
+float arrived(const Input& input, int32_t rank, int32_t event) {
+    const auto r = static_cast<std::size_t>(rank);
+    const auto& hops = input.trace.ranks[r].hops;
+    const auto range = std::ranges::equal_range(hops, event, {}, &trace::Hop::event);
+    for (auto hop = range.begin(); hop != range.end(); ++hop) {
+        if (hop->elements == 0) continue;
+        const time::Interval& at = input.clock.hops[r][static_cast<std::size_t>(hop - hops.begin())];
+        if (input.cursor.t_ns >= at.end_ns) return 1;
+        if (input.cursor.t_ns <= at.begin_ns) return 0;
+        return static_cast<float>(input.cursor.t_ns - at.begin_ns) /
+               static_cast<float>(at.end_ns - at.begin_ns);
+    }
+    return share_done(input, rank, event);
+}
+
+void flights_of(const Input& input, const AttentionScene& scene, bool gradients,
+                std::vector<AttentionFlight>& flights) {
+    for (std::size_t to = 0; to < scene.n(); ++to) {
+        const AttentionRank& rank = scene.ranks[to];
+        const auto& calls = gradients ? rank.home : rank.exchanges;
+        const auto& origins = gradients ? rank.gradients : rank.comes;
+        for (std::size_t i = 0; i < calls.size() && i < origins.size(); ++i) {
+            if (origins[i] < 0) continue;
+            if (input.cursor.t_ns < time_of(input, rank.rank, calls[i]).begin_ns) continue;
+            const float share = arrived(input, rank.rank, calls[i]);
+            const bool rests =
+                share >= 1 && !gradients && input.cursor.t_ns < in_use_from(input, rank, origins, calls, i);
+            if (share >= 1 && !rests) continue;
+            // The one from whom it comes held it with the exchange before.
+            for (std::size_t from = 0; from < scene.n(); ++from) {
+                const auto& theirs = gradients ? scene.ranks[from].gradients : scene.ranks[from].comes;
+                const int32_t had =
+                    i == 0 ? static_cast<int32_t>(from) : (i - 1 < theirs.size() ? theirs[i - 1] : -1);
+                if (had == origins[i])
+                    flights.push_back({from, to, static_cast<std::size_t>(origins[i]), share, gradients});
+            }
+        }
+    }
+}
+
+}  // namespace
+
+AttentionNow attention_now(const Input& input, const AttentionScene& scene, std::size_t place) {
+    using Doing = AttentionNow::Doing;
+    const AttentionRank& rank = scene.ranks[place];
+    AttentionNow now;
+    bool all_done = true, begun = false;
+    for (const int32_t i : in_turns(rank)) {
+        const AttentionBlock& block = rank.blocks[static_cast<std::size_t>(i)];
+        const float share = share_done(input, rank.rank, block.event);
+        now.flops += static_cast<int64_t>(std::llround(static_cast<double>(block.flops) * share));
+        const float merged = block.merge < 0 ? share : share_done(input, rank.rank, block.merge);
+        begun = begun || share > 0;
+        all_done = all_done && share >= 1 && merged >= 1;
+        if (share > 0 && share < 1) now = {Doing::computes, i, share, -1, now.flops};
+        if (block.merge >= 0 && merged > 0 && merged < 1) now = {Doing::merges, i, merged, -1, now.flops};
+    }
+    if (now.doing == Doing::before) {
+        for (const auto* calls : {&rank.exchanges, &rank.home})
+            for (const int32_t id : *calls) {
+                const float share = share_done(input, rank.rank, id);
+                begun = begun || share > 0;
+                all_done = all_done && share >= 1;
+            }
+        if (begun) now.doing = all_done ? Doing::done : Doing::waits;
+    }
+    // Whose buffer is in use.
+    if (scene.way != AttentionWay::ring) return now;
+    now.here = static_cast<int32_t>(place);
+    for (std::size_t i = 0; i < rank.exchanges.size() && i < rank.comes.size(); ++i)
+        if (input.cursor.t_ns >= in_use_from(input, rank, rank.comes, rank.exchanges, i))
+            now.here = rank.comes[i];
+    if (rank.comes.size() < rank.exchanges.size()) now.here = now.block;
+    return now;
+}
+
+std::vector<AttentionFlight> attention_flights(const Input& input, const AttentionScene& scene) {
+    std::vector<AttentionFlight> flights;
+    if (scene.way != AttentionWay::ring) return flights;
+    flights_of(input, scene, false, flights);
+    if (scene.backward) flights_of(input, scene, true, flights);
+    return flights;
+}
+
+std::vector<std::size_t> attention_held(const Input& input, const AttentionScene& scene, std::size_t place) {
+    const AttentionRank& rank = scene.ranks[place];
+    std::vector<std::size_t> held;
+    const auto r = static_cast<std::size_t>(rank.rank);
+    const auto& hops = input.trace.ranks[r].hops;
+    for (std::size_t origin = 0; origin < scene.n(); ++origin) {
+        bool here = origin == place;
+        for (const int32_t call : rank.exchanges) {
+            here = here || share_done(input, rank.rank, call) >= 1;
+            const auto range = std::ranges::equal_range(hops, call, {}, &trace::Hop::event);
+            for (auto hop = range.begin(); hop != range.end() && !here; ++hop)
+                here = hop->chunk == static_cast<int32_t>(origin) &&
+                       input.cursor.t_ns >=
+                           input.clock.hops[r][static_cast<std::size_t>(hop - hops.begin())].end_ns;
+        }
+        if (here) held.push_back(origin);
+    }
+    return held;
+}
+
+}  // namespace meshscope::view

@@ -1,0 +1,168 @@
+// Ulysses: each rank gives its tokens of the other heads away and gets all tokens of its own heads; after the
+// attention the output goes back the same way.
+#include <algorithm>
+
+#include "app/gui/view/attention/picture.h"
+#include "app/gui/view/op_strip.h"
+
+namespace meshscope::view {
+namespace {
+
+/// How many of a rank's calls have brought the part that comes from `origin`: by the hop, or the call's end.
+float landed(const Input& input, const AttentionRank& rank, const std::vector<int32_t>& calls,
+             int32_t origin) {
+    if (calls.empty()) return 0;
+    const auto r = static_cast<std::size_t>(rank.rank);
+    const auto& hops = input.trace.ranks[r].hops;
+    float here = 0;
+    for (const int32_t call : calls) {
+        const auto range = std::ranges::equal_range(hops, call, {}, &trace::Hop::event);
+        bool in_hop = false;
+        for (auto hop = range.begin(); hop != range.end(); ++hop) {
+            if (hop->src != origin || hop->elements == 0) continue;
+            in_hop = true;
+            const auto& at = input.clock.hops[r][static_cast<std::size_t>(hop - hops.begin())];
+            if (input.cursor.t_ns >= at.end_ns) here += 1;
+        }
+        // Its own part never travels: it is there with the call's begin.
+        const time::Interval& at = input.clock.events[r][static_cast<std::size_t>(call)];
+        const int64_t from = origin == rank.rank ? at.begin_ns : at.end_ns;
+        if (!in_hop && input.cursor.t_ns >= from && input.cursor.t_ns > at.begin_ns) here += 1;
+    }
+    return here / static_cast<float>(calls.size());
+}
+
+}  // namespace
+
+AttentionPicture::Columns AttentionPicture::swap_columns(float room) const {
+    Columns c;
+    const auto n = static_cast<float>(scene_.n());
+    c.row = std::clamp((room - n * kRowGap) / n, 40.F, 124.F);
+    float x = kPad + kInside;
+    const float right = in_.size.width - kPad - kInside;
+    const auto take = [&](Part& part, float w) {
+        part = {x, w};
+        x += w + kGap;
+    };
+    take(c.name, 96);
+    c.block = c.row - 12;
+    const float left = right - x - c.block - 3 * kGap;
+    take(c.queries, std::clamp(left * 0.2F, 60.F, 240.F));
+    x += 40;  // the swap
+    take(c.keys, std::clamp(left * 0.36F, 90.F, 440.F));
+    take(c.mask, c.block);
+    x += 40;
+    take(c.softmax, std::clamp(left * 0.2F, 60.F, 240.F));
+    if (x + 60 > right) c.softmax.w = std::max(0.F, right - c.softmax.x);
+    return c;
+}
+
+/// A rank's own tokens (columns) of all heads (rows).
+Rect AttentionPicture::tokens_grid(const Columns& c, float y) const {
+    return {c.queries.x, y + 6, c.queries.w, c.row - 12};
+}
+/// All tokens of the rank's own heads.
+Rect AttentionPicture::heads_grid(const Columns& c, float y) const {
+    const float high = std::max(14.F, (c.row - 12) / static_cast<float>(scene_.n()));
+    return {c.keys.x, y + (c.row - high) / 2, c.keys.w, high};
+}
+
+void AttentionPicture::swap_row(std::size_t place, const Columns& c, float y) {
+    frame(place, {kPad, y, in_.size.width - 2 * kPad, c.row});
+    name_of(place, c.name, {kPad, y, 0, c.row});
+    const AttentionRank& rank = scene_.ranks[place];
+    const auto n = static_cast<float>(scene_.n());
+    const auto own = origin_hue(static_cast<int64_t>(place));
+    const Rect before = tokens_grid(c, y), during = heads_grid(c, y);
+    const Rect after{c.softmax.x, before.y, c.softmax.w, before.h};
+    const Id id{"rank", rank.rank};
+    for (std::size_t other = 0; other < scene_.n(); ++other) {
+        const auto hue = origin_hue(static_cast<int64_t>(other));
+        const auto at = static_cast<float>(other);
+        // Its tokens, a band for each rank that computes with these heads: gone once that rank has them.
+        const AttentionRank& theirs = scene_.ranks[other];
+        const float gone = landed(in_, theirs, theirs.exchanges, rank.rank);
+        p_.layer = kCells;
+        auto& band =
+            p_.rect({before.x, before.y + before.h / n * at, before.w, before.h / n - 2}, own, 2, id);
+        band.fill_alpha = other == place ? 1.F : 1.F - 0.75F * gone;
+        // What has come of each rank's tokens, of q, k and v together.
+        const Rect part{during.x + during.w / n * at, during.y, during.w / n - 2, during.h};
+        auto& slot = p_.rect(part, Token::ghost, 2, id);
+        slot.stroke = Token::line2;
+        const float here = landed(in_, rank, rank.exchanges, theirs.rank);
+        if (here > 0) p_.rect({part.x, part.y + part.h * (1 - here), part.w, part.h * here}, hue, 2, id);
+        // The output, a band for each rank that computed those heads.
+        if (after.w <= 0) continue;
+        const Rect out{after.x, after.y + after.h / n * at, after.w, after.h / n - 2};
+        const float home = landed(in_, rank, rank.home, theirs.rank);
+        auto& empty = p_.rect(out, Token::ghost, 2, id);
+        empty.stroke = Token::line2;
+        if (home > 0) p_.rect({out.x, out.y, out.w * home, out.h}, own, 2, id);
+    }
+    p_.layer = kWords;
+    block(place, place, {c.mask.x, y + (c.row - c.block) / 2, c.block, c.block});
+}
+
+/// A dot a message, from the row that sends to the row that receives.
+void AttentionPicture::swap_flights(const Columns& c, float y) {
+    p_.layer = kMarks;
+    const auto top = [&](std::size_t place) { return y + static_cast<float>(place) * (c.row + kRowGap); };
+    const auto n = static_cast<float>(scene_.n());
+    for (std::size_t to = 0; to < scene_.n(); ++to) {
+        const AttentionRank& rank = scene_.ranks[to];
+        const auto r = static_cast<std::size_t>(rank.rank);
+        const auto& hops = in_.trace.ranks[r].hops;
+        for (const auto* calls : {&rank.exchanges, &rank.home})
+            for (const int32_t call : *calls) {
+                const auto range = std::ranges::equal_range(hops, call, {}, &trace::Hop::event);
+                for (auto hop = range.begin(); hop != range.end(); ++hop) {
+                    const auto& at = in_.clock.hops[r][static_cast<std::size_t>(hop - hops.begin())];
+                    const auto sender = std::ranges::find(scene_.ranks, hop->src, &AttentionRank::rank);
+                    if (sender == scene_.ranks.end() || in_.cursor.t_ns <= at.begin_ns ||
+                        in_.cursor.t_ns >= at.end_ns)
+                        continue;
+                    const auto from = static_cast<std::size_t>(sender - scene_.ranks.begin());
+                    const float share = static_cast<float>(in_.cursor.t_ns - at.begin_ns) /
+                                        static_cast<float>(at.end_ns - at.begin_ns);
+                    const bool out = calls == &rank.home;
+                    const Rect left =
+                        out ? Rect{c.mask.x, top(from) + 6, c.block, c.row - 12} : tokens_grid(c, top(from));
+                    const Rect right = out ? Rect{c.softmax.x, top(to) + 6, c.softmax.w, c.row - 12}
+                                           : heads_grid(c, top(to));
+                    const Point a{
+                        left.x + left.w,
+                        out ? left.y + left.h / 2 : left.y + left.h * (static_cast<float>(to) + 0.5F) / n};
+                    const Point b{out ? right.x : right.x + right.w * (static_cast<float>(from) + 0.5F) / n,
+                                  out ? right.y + right.h * (static_cast<float>(from) + 0.5F) / n
+                                      : right.y + right.h / 2};
+                    const auto hue = origin_hue(static_cast<int64_t>(out ? to : from));
+                    auto& way = p_.line(a, b, hue, 1.2F);
+                    way.stroke_alpha = 0.6F;
+                    p_.circle({a.x + (b.x - a.x) * share, a.y + (b.y - a.y) * share}, 5, hue,
+                              {"flight", rank.rank});
+                }
+            }
+    }
+}
+
+float AttentionPicture::swap_rows(float y, float room) {
+    const float head = p_.line_height(Face::caption) + 6;
+    const Columns c = swap_columns(room - head);
+    p_.layer = kWords;
+    const auto title = [&](Part part, const char* id, float more) {
+        const std::string words =
+            p_.fit({p_.say(id), p_.say(std::string(id) + ".short")}, Face::caption, part.w + more);
+        if (!words.empty()) p_.text(words, {part.x, y}, Face::caption, Token::mute);
+    };
+    title(c.queries, "view.attention.swap.tokens", 50);
+    title(c.keys, "view.attention.swap.heads", 0);
+    title(c.softmax, scene_.backward ? "view.attention.swap.back" : "view.attention.swap.output", 100);
+    y += head;
+    for (std::size_t place = 0; place < scene_.n(); ++place)
+        swap_row(place, c, y + static_cast<float>(place) * (c.row + kRowGap));
+    if (options_.senders_covered.empty()) swap_flights(c, y);
+    return y + static_cast<float>(scene_.n()) * (c.row + kRowGap);
+}
+
+}  // namespace meshscope::view

@@ -1,0 +1,114 @@
+#include "app/gui/view/op_strip.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "app/gui/view/common.h"
+#include "app/gui/view/format.h"
+#include "app/gui/view/stepping.h"
+
+namespace meshscope::view {
+namespace {
+
+constexpr float kOpBar = 24, kOpGap = 3;
+constexpr std::ptrdiff_t kMostHopLines = 16;
+
+/// Where the hops of an event end, as lines in its bar.
+void hop_lines(Painter& p, const Input& input, int32_t rank, const trace::Event& event, Rect box) {
+    const auto r = static_cast<std::size_t>(rank);
+    const auto& hops = input.trace.ranks[r].hops;
+    const auto range = std::ranges::equal_range(hops, event.id, {}, &trace::Hop::event);
+    if (std::ssize(range) > kMostHopLines) return;
+    const time::Interval& at = input.clock.events[r][static_cast<std::size_t>(event.id)];
+    const auto whole = static_cast<float>(std::max<int64_t>(1, at.end_ns - at.begin_ns));
+    for (auto hop = range.begin(); hop != range.end(); ++hop) {
+        const auto& times = input.clock.hops[r][static_cast<std::size_t>(hop - hops.begin())];
+        const float x = box.x + box.w * static_cast<float>(times.end_ns - at.begin_ns) / whole;
+        if (x > box.x + 6 && x < box.x + box.w - 6)
+            p.line({x, box.y + 2}, {x, box.y + box.h - 2}, op_hue(event.op), 1).stroke_style = Stroke::dashed;
+    }
+}
+
+/// Beside what is computed: communication, and kernels of other streams.
+bool is_beside(const trace::Event& event) {
+    return event.kind == trace::EventKind::collective || event.stream != Stream::compute;
+}
+
+/// A word steps aside for the cursor.
+Rect beside_cursor(const Input& input, const time::Interval& at, Rect box, float now) {
+    if (input.cursor.t_ns <= at.begin_ns || input.cursor.t_ns >= at.end_ns) return box;
+    if (now - box.x > box.w / 2) return {box.x, box.y, now - box.x - 2, box.h};
+    return {now + 2, box.y, box.x + box.w - now - 2, box.h};
+}
+
+}  // namespace
+
+float share_done(const Input& input, int32_t rank, int32_t event) {
+    if (event < 0) return 1;
+    const time::Interval& at =
+        input.clock.events[static_cast<std::size_t>(rank)][static_cast<std::size_t>(event)];
+    if (input.cursor.t_ns >= at.end_ns) return 1;
+    if (input.cursor.t_ns <= at.begin_ns) return 0;
+    return static_cast<float>(input.cursor.t_ns - at.begin_ns) / static_cast<float>(at.end_ns - at.begin_ns);
+}
+
+float draw_op_strip(Painter& p, const Input& input, const OpStrip& strip, float left, float right, float y) {
+    const int bars = p.layer;
+    const auto& events = input.trace.ranks[static_cast<std::size_t>(strip.rank)].events;
+    const auto& times = input.clock.events[static_cast<std::size_t>(strip.rank)];
+    int64_t begin = std::numeric_limits<int64_t>::max(), end = 0;
+    bool beside = false;
+    for (const int32_t id : strip.events) {
+        const auto i = static_cast<std::size_t>(id);
+        begin = std::min(begin, times[i].begin_ns);
+        end = std::max(end, times[i].end_ns);
+        beside = beside || is_beside(events[i]);
+    }
+    if (end <= begin) return y;
+    const float wide = right - left;
+    const auto x = [&](int64_t t) {
+        return left +
+               wide * static_cast<float>(static_cast<double>(t - begin) / static_cast<double>(end - begin));
+    };
+    for (const int32_t id : strip.events) {
+        const trace::Event& event = events[static_cast<std::size_t>(id)];
+        const time::Interval& at = times[static_cast<std::size_t>(id)];
+        const bool compute = event.kind == trace::EventKind::compute;
+        const Id shape{"kernel", strip.rank, id};
+        const float top = y + (is_beside(event) ? kOpBar + kOpGap : 0), x0 = x(at.begin_ns),
+                    x1 = x(at.end_ns);
+        const Rect box{x0 + 0.5F, top, std::max(2.F, x1 - x0 - 1), kOpBar};
+        p.layer = bars;
+        p.alpha = strip.in_front(event) ? 1.F : 0.5F;
+        event_bar(p, event, box, shape);
+        p.alpha = 1;
+        p.layer = bars + 1;
+        if (!compute) hop_lines(p, input, strip.rank, event, box);
+        const Rect place = beside_cursor(input, at, box, x(input.cursor.t_ns));
+        const std::string words = p.fit(strip.words(event), Face::caption, place.w - 8);
+        p.layer = bars + 2;
+        if (!words.empty())
+            event_bar_words(p, event, place, words, Token::text, compute ? Token::compute : Token::none,
+                            shape);
+    }
+    const float below = y + (beside ? 2 * kOpBar + kOpGap : kOpBar), ruler = below + 3;
+    const float small = p.line_height(Face::mono_small);
+    p.layer = bars + 3;
+    if (input.cursor.t_ns >= begin && input.cursor.t_ns <= end) {
+        const std::string now = "+" + format_time(input.cursor.t_ns - begin);
+        const float w = p.width(now, Face::mono_small) + 10, at = x(input.cursor.t_ns);
+        const float label = std::clamp(at - w / 2, left, left + wide - w);
+        p.line({at, y - 3}, {at, ruler}, Token::accent, 2).id = {"cursor"};
+        p.rect({label, ruler, w, small + 2}, Token::accent, 4, {"cursor"});
+        p.label({label, ruler, w, small + 2}, now, Face::mono_small, Token::onacc);
+        p.reserve({label - 4, ruler, w + 8, small + 2});
+    }
+    p.layer = bars + 2;
+    p.try_text(format_time(begin), {left, ruler + 1}, Face::mono_small, Token::mute);
+    p.try_text("+" + format_time(end - begin), {right, ruler + 1}, Face::mono_small, Token::mute,
+               Align::right);
+    p.layer = bars;
+    return ruler + small + 8;
+}
+
+}  // namespace meshscope::view

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/gui/view/paint.h"
+
+namespace meshscope::view {
+
+/// Events of one rank on the shown clock, as bars: what is computed above, communication below it, the cursor
+/// through both.
+struct OpStrip {
+    int32_t rank = 0;
+    std::vector<int32_t> events;  ///< in the order of issue
+    /// What a bar may say, longest first; nothing: it says nothing.
+    std::function<std::vector<std::string>(const trace::Event&)> words;
+    /// False: it stands back, as something beside the matter.
+    std::function<bool(const trace::Event&)> in_front;
+};
+
+/// Draws it between `left` and `right` from y down, times counted from the first begin; gives the y below its
+/// ruler. The painter's layer is the bars'; the three above it are used too. Ids: "kernel" a = rank, b =
+/// event id; "cursor". Cost: O(events and their hops).
+float draw_op_strip(Painter& painter, const Input& input, const OpStrip& strip, float left, float right,
+                    float y);
+
+/// Share of an event's time that has passed at the cursor: 0 before it, 1 once it has ended.
+float share_done(const Input& input, int32_t rank, int32_t event);
+
+}  // namespace meshscope::view
