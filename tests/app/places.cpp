@@ -40,6 +40,21 @@ class Way {
         const auto end = static_cast<double>(session::shown_clock(state_)->end_ns);
         return act(session::SetCursor{static_cast<int64_t>(end * part)});
     }
+    /// Into the how manyth event of that kernel or rule of a rank in the last step.
+    Way& within(int32_t rank, std::string_view name_or_rule, int which, double part) {
+        const trace::Trace& trace = *state_.document->trace;
+        for (const trace::Event& e : trace.ranks[static_cast<size_t>(rank)].events) {
+            if (e.step + 1 != trace.info.steps) continue;
+            if ((trace.text(e.name) != name_or_rule && trace.text(e.rule) != name_or_rule) || which-- > 0)
+                continue;
+            const time::Interval& t =
+                session::shown_clock(state_)->events[static_cast<size_t>(rank)][static_cast<size_t>(e.id)];
+            act(session::SelectRank{rank});
+            return act(session::SetCursor{
+                t.begin_ns + static_cast<int64_t>(static_cast<double>(t.end_ns - t.begin_ns) * part)});
+        }
+        throw std::runtime_error("no event " + std::string(name_or_rule));
+    }
     /// Nothing moves any more.
     Way& settled() {
         for (int i = 0; i < 100 && session::in_motion(state_); ++i) act(session::Tick{0.1});
@@ -128,11 +143,13 @@ std::vector<WindowPlace> make_places() {
     const auto other_way = [&](const char* way) {
         return Way(ring).act(session::with_attention(way)).act(session::BringToFront{1});
     };
-    add("attention", Way(ring));
-    add("attention_back", Way(ring).at(0.86));
-    add("attention_neighbours", other_way("neighbours").at(0.621));
-    add("attention_gather", other_way("gather").at(0.614));
-    add("attention_heads", other_way("heads").at(0.62));
+    add("attention", Way(ring).within(3, "attention", 1, 0.3));
+    add("attention_merge", Way(ring));
+    add("attention_back", Way(ring).within(0, "attention.backward", 2, 0.5));
+    add("attention_neighbours", other_way("neighbours").within(3, "attention", 2, 0.35));
+    add("attention_gather", other_way("gather").within(0, "cp.all_gather.kv", 0, 0.5));
+    add("attention_heads", other_way("heads").within(0, "cp.all_to_all.k", 0, 0.5));
+    add("attention_output", other_way("heads").within(0, "cp.all_to_all.o", 0, 0.6));
     add("matrices_back", Way("78_three_d").at(0.6).view(ViewKind::tensors));
     add("gather", Way(hsdp).step(1));
     add("groups", Way("12_device_mesh").step(3));

@@ -21,7 +21,9 @@ Window
                             form of a view. Collective: one call, or algorithms side by side;
                             timeline: lanes, or a pipeline's micro-batches as a grid, in
                             slots or on the clock
-  --form matrices|rows      form of Tensors: a layer's products, or the rows that ranks keep
+  --form matrices|attention|rows
+                            form of Tensors: a layer's products, its attention over the
+                            ranks, or the rows that ranks keep
   --step N                  the lesson's step to start on, from 1; --frames 1 shows that step's moment
   --rank R                  the selected rank
   --at EVENT|TIME           the cursor: rank R's event 1042, or 12.5ms
@@ -74,7 +76,8 @@ constexpr const char* kChinese = R"(meshscope-app：一步一步看一次分布�
   --form one|side_by_side|lanes|grid|timed_grid
                             视图的样式。集合通信：单次调用，或几种算法并排；
                             时间线：泳道，或流水线的 micro-batch 方格图，按格或按时钟
-  --form matrices|rows      张量的样式：一层的矩阵乘法，或各 rank 保存的行
+  --form matrices|attention|rows
+                            张量的样式：一层的矩阵乘法、各 rank 上的注意力，或各 rank 保存的行
   --step N                  从课程的第几步开始，从 1 数起
   --rank R                  选中哪个 rank
   --at EVENT|TIME           光标：rank R 的第 1042 个事件，或 12.5ms

@@ -86,7 +86,9 @@ void AttentionPicture::block_cells(std::size_t queries, std::size_t keys, Rect b
             if (columns[j] > rows[i]) continue;
             const Rect cell{box.x + w * static_cast<float>(j), box.y + h * static_cast<float>(i), w - gap,
                             h - gap};
-            p_.rect(cell, seen++ < filled ? hue : Token::ghost, gap > 0 ? 2.F : 0.F, id);
+            const bool done = seen++ < filled;
+            auto& shape = p_.rect(cell, done ? hue : Token::ghost, gap > 0 ? 2.F : 0.F, id);
+            if (!done && gap > 0) shape.stroke = Token::line2;
         }
 }
 

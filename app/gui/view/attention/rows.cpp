@@ -140,7 +140,7 @@ void AttentionPicture::softmax(std::size_t place, Part part, Rect box) {
     const auto lines = softmax_lines(in_.trace, scene_, {place, query, 0, 0});
     if (lines.empty() || rank.tokens.empty()) return;
     const bool scores = std::ranges::all_of(lines, [](const SoftmaxLine& l) { return l.m || l.sees_none; });
-    const float high = p_.line_height(Face::mono_small) - 1;
+    const float high = p_.line_height(Face::mono_small);
     const auto fits = static_cast<std::size_t>(std::max(2.F, std::floor((box.h - 6) / high)));
     float y = box.y + (box.h - high * static_cast<float>(std::min(fits, lines.size() + 1))) / 2;
     const float turn = part.x + 22, m = part.x + 88, old = part.x + 142, last = part.x + part.w;

@@ -151,8 +151,9 @@ float AttentionPicture::swap_rows(float y, float room) {
     const Columns c = swap_columns(room - head);
     p_.layer = kWords;
     const auto title = [&](Part part, const char* id, float more) {
+        const float wide = std::min(part.w + more, in_.size.width - kPad - part.x);
         const std::string words =
-            p_.fit({p_.say(id), p_.say(std::string(id) + ".short")}, Face::caption, part.w + more);
+            p_.fit({p_.say(id), p_.say(std::string(id) + ".short")}, Face::caption, wide);
         if (!words.empty()) p_.text(words, {part.x, y}, Face::caption, Token::mute);
     };
     title(c.queries, "view.attention.swap.tokens", 50);
