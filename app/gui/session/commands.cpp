@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/gui/view/attention/scene.h"
 #include "app/gui/view/matrices.h"
 #include "app/gui/view/pipeline_blocks.h"
 #include "app/gui/view/traffic.h"
@@ -59,12 +60,13 @@ bool in_traffic(const AppState& s) {
     return s.view == ViewKind::traffic && s.document;
 }
 
-/// To the next or the previous kernel or collective of the layer whose matrices are on show.
+/// To the next or the previous kernel or collective of the layer whose matrices, or attention, are on show.
 template <int by>
-Done op_of_matrices(const AppState& s) {
-    if (!s.document || s.view != ViewKind::tensors || !s.forms.in(view::Form::matrices)) return {};
+Done op_of_layer(const AppState& s) {
+    if (!s.document || s.view != ViewKind::tensors || s.forms.in(view::Form::rows)) return {};
+    const view::Moment now{*s.document->trace, *shown_clock(s), {resting_time(s)}, s.selection, nullptr};
     const auto next =
-        view::next_op({*s.document->trace, *shown_clock(s), {resting_time(s)}, s.selection, nullptr}, by);
+        s.forms.in(view::Form::attention) ? view::next_of_attention(now, by) : view::next_op(now, by);
     return next ? Done(SelectEvent{*next, true}) : Done();
 }
 
@@ -161,8 +163,8 @@ std::vector<Command> looking() {
              const auto form = next_form(s);
              return form ? Done(SetForm{*form}) : Done();
          }},
-        {"keys.op_back", {{Key::left_bracket}}, op_of_matrices<-1>},
-        {"keys.op_on", {{Key::right_bracket}}, op_of_matrices<1>},
+        {"keys.op_back", {{Key::left_bracket}}, op_of_layer<-1>},
+        {"keys.op_on", {{Key::right_bracket}}, op_of_layer<1>},
         {"keys.traffic_op",
          {{Key::o}},
          [](const AppState& s) { return in_traffic(s) ? Done(SetTraffic{next_op(s)}) : Done(); }},

@@ -45,4 +45,18 @@ struct Input {
     Memo* memo = nullptr;  ///< what was found for earlier frames; null: all is found anew
 };
 
+/// Of what is on show that which decides what a picture speaks of.
+struct Moment {
+    const trace::Trace& trace;
+    const time::Clock& clock;
+    Cursor cursor;
+    const Selection& selection;
+    Memo* memo = nullptr;
+    Moment(const trace::Trace& t, const time::Clock& c, Cursor at, const Selection& chosen, Memo* m)
+        : trace(t), clock(c), cursor(at), selection(chosen), memo(m) {}
+    // NOLINTNEXTLINE(google-explicit-constructor): a part of it
+    Moment(const Input& input)
+        : Moment(input.trace, input.clock, input.cursor, input.selection, input.memo) {}
+};
+
 }  // namespace meshscope::view

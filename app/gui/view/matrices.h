@@ -76,20 +76,6 @@ struct MatrixChain {
 std::vector<MatrixChain> matrix_chains(const trace::Trace& trace, int32_t rank, int32_t step, Phase phase,
                                        int32_t microbatch, Memo* memo = nullptr);
 
-/// Of what is on show that which the products depend on.
-struct Moment {
-    const trace::Trace& trace;
-    const time::Clock& clock;
-    Cursor cursor;
-    const Selection& selection;
-    Memo* memo = nullptr;
-    Moment(const trace::Trace& t, const time::Clock& c, Cursor at, const Selection& chosen, Memo* m)
-        : trace(t), clock(c), cursor(at), selection(chosen), memo(m) {}
-    // NOLINTNEXTLINE(google-explicit-constructor): a part of it
-    Moment(const Input& input)
-        : Moment(input.trace, input.clock, input.cursor, input.selection, input.memo) {}
-};
-
 /// What the view speaks of: the chain of the event at the cursor, else the nearest before it in its step,
 /// else the next, and the same chain on other ranks.
 struct MatrixScene {

@@ -8,6 +8,7 @@
 #include "app/gui/view/common.h"
 #include "app/gui/view/matrices.h"
 #include "app/gui/view/memo.h"
+#include "app/gui/view/op_strip.h"
 #include "app/gui/view/stepping.h"
 #include "app/gui/view/timeline_bars.h"
 
@@ -247,17 +248,7 @@ std::vector<int32_t> events_of_unit(const Moment& input, const MatrixScene& scen
 std::optional<EventRef> next_op(const Moment& at, int by) {
     const MatrixScene scene = matrix_scene(at, 1);
     if (scene.empty()) return std::nullopt;
-    std::vector<int32_t> ids = events_of_unit(at, scene);
-    const auto& times = at.clock.events[static_cast<std::size_t>(scene.rank)];
-    const auto begin = [&](int32_t id) { return times[static_cast<std::size_t>(id)].begin_ns; };
-    std::ranges::stable_sort(ids, {}, begin);
-    auto now = std::ranges::upper_bound(ids, at.cursor.t_ns, {}, begin) - ids.begin() - 1;
-    if (at.selection.event && at.selection.event_rank == scene.rank)
-        if (const auto found = std::ranges::find(ids, *at.selection.event); found != ids.end())
-            now = found - ids.begin();
-    const auto next = now + by;
-    if (next < 0 || std::cmp_greater_equal(next, ids.size())) return std::nullopt;
-    return EventRef{scene.rank, ids[static_cast<std::size_t>(next)]};
+    return next_in_strip(at, scene.rank, events_of_unit(at, scene), by);
 }
 
 }  // namespace meshscope::view

@@ -5,7 +5,6 @@
 
 #include "app/gui/view/common.h"
 #include "app/gui/view/format.h"
-#include "app/gui/view/stepping.h"
 
 namespace meshscope::view {
 namespace {
@@ -109,6 +108,19 @@ float draw_op_strip(Painter& p, const Input& input, const OpStrip& strip, float 
                Align::right);
     p.layer = bars;
     return ruler + small + 8;
+}
+
+std::optional<EventRef> next_in_strip(const Moment& at, int32_t rank, std::vector<int32_t> events, int by) {
+    const auto& times = at.clock.events[static_cast<std::size_t>(rank)];
+    const auto begin = [&](int32_t id) { return times[static_cast<std::size_t>(id)].begin_ns; };
+    std::ranges::stable_sort(events, {}, begin);
+    auto now = std::ranges::upper_bound(events, at.cursor.t_ns, {}, begin) - events.begin() - 1;
+    if (at.selection.event && at.selection.event_rank == rank)
+        if (const auto found = std::ranges::find(events, *at.selection.event); found != events.end())
+            now = found - events.begin();
+    const auto next = now + by;
+    if (next < 0 || std::cmp_greater_equal(next, events.size())) return std::nullopt;
+    return EventRef{rank, events[static_cast<std::size_t>(next)]};
 }
 
 }  // namespace meshscope::view

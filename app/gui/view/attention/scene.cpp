@@ -8,8 +8,8 @@
 #include <tuple>
 
 #include "app/gui/view/common.h"
+#include "app/gui/view/op_strip.h"
 #include "app/gui/view/operands.h"
-#include "app/gui/view/stepping.h"
 #include "app/gui/view/timeline_bars.h"
 
 namespace meshscope::view {
@@ -249,7 +249,7 @@ Pass pass_of(const trace::Trace& trace, const trace::Event& event) {
 }
 
 /// The event of a step's attention that is nearest to `at`: of the same module, the last before it, the next.
-const trace::Event* nearest(const Input& input, int32_t rank, int32_t step, const trace::Event* at) {
+const trace::Event* nearest(const Moment& input, int32_t rank, int32_t step, const trace::Event* at) {
     const auto& events = input.trace.ranks[static_cast<std::size_t>(rank)].events;
     const trace::Event *before = nullptr, *after = nullptr;
     for (const StepRun& run : step_runs(input.trace, rank, step, input.memo))
@@ -302,26 +302,31 @@ std::string_view AttentionScene::word() const {
     return together ? "neighbours" : "head_tail";
 }
 
-AttentionScene attention_scene(const Input& input) {
+AttentionScene attention_scene(const Moment& now) {
     AttentionScene nothing;
-    nothing.rank = focus_rank(input);
-    nothing.step = std::max(0, step_at(input.trace, input.clock, input.cursor.t_ns, input.memo));
-    if (input.trace.ranks.empty()) return nothing;
-    const trace::Event* at = selected_event(input);
-    if (at != nullptr && *input.selection.event_rank != nothing.rank) at = nullptr;
+    nothing.rank = focus_rank(now.trace, now.selection);
+    nothing.step = std::max(0, step_at(now.trace, now.clock, now.cursor.t_ns, now.memo));
+    if (now.trace.ranks.empty()) return nothing;
+    const trace::Event* at = selected_event(now.trace, now.selection);
+    if (at != nullptr && *now.selection.event_rank != nothing.rank) at = nullptr;
     if (at == nullptr)
-        if (const auto now = event_at(input.trace, input.clock, input.cursor, nothing.rank))
-            at = &input.trace.event(nothing.rank, now->event);
+        if (const auto event = event_at(now.trace, now.clock, now.cursor, nothing.rank))
+            at = &now.trace.event(nothing.rank, event->event);
     if (at != nullptr && at->step >= 0) nothing.step = at->step;
     if (at != nullptr && at->step != nothing.step) at = nullptr;
-    const trace::Event* const shown = nearest(input, nothing.rank, nothing.step, at);
+    const trace::Event* const shown = nearest(now, nothing.rank, nothing.step, at);
     if (shown == nullptr) return nothing;
-    const Pass pass = pass_of(input.trace, *shown);
+    const Pass pass = pass_of(now.trace, *shown);
     constexpr std::size_t kKept = 4;
     const std::tuple key(nothing.rank, pass.step, pass.phase, pass.microbatch, pass.backward, pass.unit);
-    return *found_once<AttentionScene>(input.memo, kKept, input.trace, nullptr, key, [&] {
-        return read_pass(input.trace, pass, nothing.rank, input.memo);
-    });
+    return *found_once<AttentionScene>(now.memo, kKept, now.trace, nullptr, key,
+                                       [&] { return read_pass(now.trace, pass, nothing.rank, now.memo); });
+}
+
+std::optional<EventRef> next_of_attention(const Moment& at, int by) {
+    const AttentionScene scene = attention_scene(at);
+    if (scene.empty()) return std::nullopt;
+    return next_in_strip(at, scene.rank, attention_events(scene.own()), by);
 }
 
 AttentionScene attention_like(const trace::Trace& trace, const AttentionScene& scene, Memo* memo) {

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "app/gui/view/input.h"
+#include "app/gui/view/stepping.h"
 
 namespace meshscope::view {
 
@@ -74,7 +76,10 @@ struct AttentionScene {
 
 /// What the view speaks of: the attention that the event at the cursor belongs to, else the nearest before it
 /// in its step, else the next. Cost: O(events of the step) a rank of the group; in a large record once.
-AttentionScene attention_scene(const Input& input);
+AttentionScene attention_scene(const Moment& at);
+
+/// The next (`by` 1) or the previous (-1) kernel or call of it on the rank in focus, as next_in_strip().
+std::optional<EventRef> next_of_attention(const Moment& at, int by);
 
 /// The same layer's in another run (its event of the same unit, step and kind of pass), for a comparison.
 AttentionScene attention_like(const trace::Trace& trace, const AttentionScene& scene, Memo* memo = nullptr);
