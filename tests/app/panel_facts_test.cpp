@@ -51,7 +51,7 @@ std::set<std::string> drawn_kinds(view::ViewKind kind) {
     for (std::size_t f = 0; f < view::kFormViews.size(); ++f)
         if (view::kFormViews[f] == kind) forms.push_back(static_cast<view::Form>(f));
     for (const char* name :
-         {"63_hsdp", "78_three_d", "22_ring", "23_algorithms", "66_true_peak", "75_pipeline"})
+         {"63_hsdp", "78_three_d", "22_ring", "23_algorithms", "66_true_peak", "75_pipeline", "77_cp"})
         for (const auto& [width, height] : {std::pair{1600, 1400}, std::pair{830, 760}}) {
             Harness app(width, height);
             app.open(test::lesson(name));
@@ -61,6 +61,11 @@ std::set<std::string> drawn_kinds(view::ViewKind kind) {
             app.stage().act(session::SetView{kind});
             app.stage().act(session::SelectCell{{{0}, {1}}});
             if (width < 1180) app.stage().act(session::ToggleDrawer{});
+            const auto look = [&] {
+                app.frames(1, 1.0);
+                for (const auto& place : app.stage().memory().shapes) drawn.insert(place.id.kind);
+            };
+            look();  // as the step has it
             for (int i = 0; i <= kMoments; ++i) {
                 // Some things stand there only where no question is open.
                 if (i == kMoments / 2)
@@ -75,8 +80,7 @@ std::set<std::string> drawn_kinds(view::ViewKind kind) {
                     app.stage().act(session::SetForm{forms[static_cast<std::size_t>(i) % forms.size()]});
                 app.stage().act(
                     session::SetCursor{app.state().document->modelled.end_ns * (2 * i + 1) / (2 * kMoments)});
-                app.frames(1, 1.0);
-                for (const auto& place : app.stage().memory().shapes) drawn.insert(place.id.kind);
+                look();
             }
         }
     return drawn;

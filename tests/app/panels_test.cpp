@@ -264,6 +264,8 @@ TEST_CASE("a row of a weight is chosen by pointer and by keyboard, and its life 
     app.settle();
     REQUIRE(app.state().view == view::ViewKind::tensors);
     app.key(Key::g);
+    REQUIRE(app.state().forms.in(view::Form::attention));
+    app.key(Key::g);
     REQUIRE(app.state().forms.in(view::Form::rows));
     app.settle();
     app.click(app.shape("weight", 1, 7));

@@ -260,7 +260,11 @@ class Comparison {
         const float line = p_.line_height(Face::body);
         if (run.front) p_.rect({left - 10, y, 3, line}, Token::accent, 1.5F);
         if (!run.fixed) close_mark(i, {left + room - 20, y + line / 2 - 12, 24, 24});
-        for (const std::string& part : name_lines(i, name_room())) {
+        const auto names = name_lines(i, name_room());
+        // As wide as there is room: a name may be shorter than can be pressed.
+        p_.rect({left, y, name_room(), line * static_cast<float>(names.size())}, Token::none, 0,
+                {"run", index});
+        for (const std::string& part : names) {
             p_.text(part, {left, y}, Face::body, run.front ? Token::text : Token::soft, Align::left,
                     {"run", index});
             y += line;

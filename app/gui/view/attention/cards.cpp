@@ -80,7 +80,7 @@ void AttentionPicture::card(Rect box, const Input& input, const AttentionScene& 
     for (const AttentionScene& other : beside_)
         for (const AttentionRank& rank : other.ranks) most = std::max(most, rank.flops());
     const float high = std::min(22.F, side / static_cast<float>(places.size()));
-    const float left = masked ? x + side + 24 : x,
+    const float left = box.w > 240 ? x + side + 24 : x,
                 figure = p_.width(format_count(most), Face::mono_small) + 8;
     for (std::size_t i = 0; i < places.size(); ++i) {
         const float top = y + high * static_cast<float>(i);
@@ -139,8 +139,15 @@ void AttentionPicture::comparison(Rect box) {
         words = p_.say(least == most_work() ? "view.attention.balanced" : "view.attention.unbalanced",
                        {arg("least", format_count(least)), arg("most", format_count(most_work()))});
     }
+    bool hatched = false;
+    for (std::size_t query = 0; query < scene_.n(); ++query)
+        for (std::size_t keys = 0; keys < scene_.n(); ++keys)
+            hatched =
+                hatched || (scene_.way != AttentionWay::heads && scene_.ranks[query].blocks[keys].event < 0 &&
+                            scene_.cells_known(query, keys));
+    if (hatched && scene_.n() <= kMostRows) words += " " + p_.say("view.attention.masked");
     p_.tell(words);
-    float y = p_.paragraph(words, {x, box.y + 10}, Face::caption, Token::soft, w) + 6;
+    float y = p_.paragraph(words, {x, box.y + 8}, Face::caption, Token::soft, w) + 4;
     std::vector<Chip> chips;
     for (std::size_t i = 0; i < options_.offers.size(); ++i) {
         const AttentionOffer& offer = options_.offers[i];

@@ -232,8 +232,10 @@ void AttentionPicture::tell() {
         if (!rank.tokens.empty())
             words += ", " + p_.say("view.attention.tokens", {arg("tokens", token_ranges(rank.tokens))});
         if (options_.sums)
-            words += ": " + p_.say("view.attention.done", {arg("done", format_count(now_[place].flops))}) +
-                     " / " + format_count(rank.flops()) + " FLOP";
+            words += ": " +
+                     p_.say("view.attention.done", {arg("done", format_count(now_[place].flops)),
+                                                    arg("all", format_count(rank.flops()))}) +
+                     " FLOP";
         p_.tell(words);
     }
 }

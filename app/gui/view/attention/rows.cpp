@@ -65,7 +65,8 @@ void AttentionPicture::tokens(const AttentionRank& rank, Rect box, Token hue, bo
             p_.layer = kWords;
             const std::string words = p_.fit({std::to_string(rank.tokens[i])}, Face::mono_small, cell.w - 2);
             if (!words.empty())
-                p_.label(cell, words, Face::mono_small, Token::text, filled ? hue : Token::none, id);
+                p_.label(cell, words, Face::mono_small, filled ? Token::ink : Token::text,
+                         filled ? hue : Token::none, id);
             p_.layer = kCells;
         }
         return;
@@ -77,7 +78,8 @@ void AttentionPicture::tokens(const AttentionRank& rank, Rect box, Token hue, bo
     const std::string words = p_.fit({token_ranges(rank.tokens), format_count(std::ssize(rank.tokens))},
                                      Face::mono_small, box.w - 6);
     if (!words.empty() && !rank.tokens.empty())
-        p_.label(box, words, Face::mono_small, Token::text, filled ? hue : Token::none, id);
+        p_.label(box, words, Face::mono_small, filled ? Token::ink : Token::text, filled ? hue : Token::none,
+                 id);
 }
 
 void AttentionPicture::keys_here(std::size_t place, Part part, Rect box) {
@@ -234,7 +236,9 @@ void AttentionPicture::work(std::size_t place, Part part, Rect box) {
     p_.layer = kWords;
     if (two) {
         const std::string words =
-            p_.fit({p_.say("view.attention.done", {arg("done", format_count(done))})}, Face::caption, part.w);
+            p_.fit({p_.say("view.attention.done", {arg("done", format_count(done)), arg("all", total)}),
+                    format_count(done)},
+                   Face::caption, part.w);
         if (!words.empty()) p_.text(words, {part.x, y}, Face::caption, Token::soft);
     }
     const float top = y + (two ? line + 3 : 0);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kAgain = ".recompute", kAgainRule = "recompute.";
 
-/// "attention" of "attention.recompute".
+/// Its name without what says that it is computed a second time.
 std::string_view kernel_name(const trace::Trace& trace, const trace::Event& event) {
     std::string_view name = trace.text(event.name);
     if (name.ends_with(kAgain)) name.remove_suffix(kAgain.size());
@@ -107,8 +107,8 @@ class RankReader {
 
 AttentionWay way_of(const std::vector<std::string_view>& rules) {
     if (rules.empty()) return AttentionWay::alone;
-    if (rules.front().starts_with("cp.permute")) return AttentionWay::ring;
-    return rules.front().starts_with("cp.all_gather") ? AttentionWay::gather : AttentionWay::heads;
+    if (rules.front().starts_with("cp.permute.kv")) return AttentionWay::ring;
+    return rules.front().starts_with("cp.all_gather.kv") ? AttentionWay::gather : AttentionWay::heads;
 }
 
 /// The sender of a call's only message to this rank: a place, or -1 where the record has no hop of it.

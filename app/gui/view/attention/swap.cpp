@@ -8,28 +8,36 @@
 namespace meshscope::view {
 namespace {
 
-/// How many of a rank's calls have brought the part that comes from `origin`: by the hop, or the call's end.
-float landed(const Input& input, const AttentionRank& rank, const std::vector<int32_t>& calls,
-             int32_t origin) {
-    if (calls.empty()) return 0;
+constexpr float kLetters = 22;  ///< room for what a line is called
+
+/// Whether a call has brought the part that comes from `origin`: by the hop, or the call's end.
+bool landed(const Input& input, const AttentionRank& rank, int32_t call, int32_t origin) {
     const auto r = static_cast<std::size_t>(rank.rank);
     const auto& hops = input.trace.ranks[r].hops;
-    float here = 0;
-    for (const int32_t call : calls) {
-        const auto range = std::ranges::equal_range(hops, call, {}, &trace::Hop::event);
-        bool in_hop = false;
-        for (auto hop = range.begin(); hop != range.end(); ++hop) {
-            if (hop->src != origin || hop->elements == 0) continue;
-            in_hop = true;
-            const auto& at = input.clock.hops[r][static_cast<std::size_t>(hop - hops.begin())];
-            if (input.cursor.t_ns >= at.end_ns) here += 1;
-        }
-        // Its own part never travels: it is there with the call's begin.
-        const time::Interval& at = input.clock.events[r][static_cast<std::size_t>(call)];
-        const int64_t from = origin == rank.rank ? at.begin_ns : at.end_ns;
-        if (!in_hop && input.cursor.t_ns >= from && input.cursor.t_ns > at.begin_ns) here += 1;
+    const auto range = std::ranges::equal_range(hops, call, {}, &trace::Hop::event);
+    for (auto hop = range.begin(); hop != range.end(); ++hop) {
+        if (hop->src != origin || hop->elements == 0) continue;
+        return input.cursor.t_ns >= input.clock.hops[r][static_cast<std::size_t>(hop - hops.begin())].end_ns;
     }
-    return here / static_cast<float>(calls.size());
+    // Its own part never travels: it is there once the call has begun.
+    const time::Interval& at = input.clock.events[r][static_cast<std::size_t>(call)];
+    if (origin == rank.rank) return input.cursor.t_ns > at.begin_ns;
+    return input.cursor.t_ns >= at.end_ns;
+}
+
+/// Of how many of the calls that holds, as a share.
+float landed_share(const Input& input, const AttentionRank& rank, const std::vector<int32_t>& calls,
+                   int32_t origin) {
+    if (calls.empty()) return 0;
+    const auto n =
+        std::ranges::count_if(calls, [&](int32_t call) { return landed(input, rank, call, origin); });
+    return static_cast<float>(n) / static_cast<float>(calls.size());
+}
+
+/// "q" of "cp.all_to_all.q".
+std::string carried(const trace::Trace& trace, const AttentionRank& rank, int32_t call) {
+    const std::string_view rule = trace.text(trace.event(rank.rank, call).rule);
+    return std::string(rule.substr(rule.rfind('.') + 1));
 }
 
 }  // namespace
@@ -61,10 +69,9 @@ AttentionPicture::Columns AttentionPicture::swap_columns(float room) const {
 Rect AttentionPicture::tokens_grid(const Columns& c, float y) const {
     return {c.queries.x, y + 6, c.queries.w, c.row - 12};
 }
-/// All tokens of the rank's own heads.
+/// All tokens of the rank's own heads, a line for each of q, k and v.
 Rect AttentionPicture::heads_grid(const Columns& c, float y) const {
-    const float high = std::max(14.F, (c.row - 12) / static_cast<float>(scene_.n()));
-    return {c.keys.x, y + (c.row - high) / 2, c.keys.w, high};
+    return {c.keys.x + kLetters, y + 6, c.keys.w - kLetters, c.row - 12};
 }
 
 void AttentionPicture::swap_row(std::size_t place, const Columns& c, float y) {
@@ -76,26 +83,43 @@ void AttentionPicture::swap_row(std::size_t place, const Columns& c, float y) {
     const Rect before = tokens_grid(c, y), during = heads_grid(c, y);
     const Rect after{c.softmax.x, before.y, c.softmax.w, before.h};
     const Id id{"rank", rank.rank};
+    const float lines = static_cast<float>(std::max<std::size_t>(1, rank.exchanges.size()));
+    for (std::size_t line = 0; line < rank.exchanges.size(); ++line) {
+        p_.layer = kWords;
+        p_.label(
+            {c.keys.x, during.y + during.h / lines * static_cast<float>(line), kLetters, during.h / lines},
+            carried(in_.trace, rank, rank.exchanges[line]), Face::mono_small, Token::soft, Token::none, id,
+            Align::left);
+    }
     for (std::size_t other = 0; other < scene_.n(); ++other) {
         const auto hue = origin_hue(static_cast<int64_t>(other));
         const auto at = static_cast<float>(other);
-        // Its tokens, a band for each rank that computes with these heads: gone once that rank has them.
         const AttentionRank& theirs = scene_.ranks[other];
-        const float gone = landed(in_, theirs, theirs.exchanges, rank.rank);
+        // Its tokens, a band for each rank that computes with these heads: fading as that rank gets them.
+        const float gone = landed_share(in_, theirs, theirs.exchanges, rank.rank);
         p_.layer = kCells;
-        auto& band =
-            p_.rect({before.x, before.y + before.h / n * at, before.w, before.h / n - 2}, own, 2, id);
+        const Rect own_band{before.x, before.y + before.h / n * at, before.w, before.h / n - 2};
+        auto& band = p_.rect(own_band, own, 2, id);
         band.fill_alpha = other == place ? 1.F : 1.F - 0.75F * gone;
-        // What has come of each rank's tokens, of q, k and v together.
-        const Rect part{during.x + during.w / n * at, during.y, during.w / n - 2, during.h};
-        auto& slot = p_.rect(part, Token::ghost, 2, id);
-        slot.stroke = Token::line2;
-        const float here = landed(in_, rank, rank.exchanges, theirs.rank);
-        if (here > 0) p_.rect({part.x, part.y + part.h * (1 - here), part.w, part.h * here}, hue, 2, id);
+        p_.layer = kMarks;
+        if (own_band.h >= 9)
+            p_.symbol({own_band.x + 9, own_band.y + own_band.h / 2}, std::min(4.5F, own_band.h / 2 - 1),
+                      static_cast<int64_t>(other), Token::ink);
+        // What has come of each rank's tokens, of q, k and v.
+        for (std::size_t line = 0; line < rank.exchanges.size(); ++line) {
+            const Rect part{during.x + during.w / n * at,
+                            during.y + during.h / lines * static_cast<float>(line), during.w / n - 2,
+                            during.h / lines - 2};
+            const bool here = landed(in_, rank, rank.exchanges[line], theirs.rank);
+            p_.layer = kCells;
+            auto& slot = p_.rect(part, here ? hue : Token::ghost, 2, id);
+            slot.stroke = here ? hue : Token::line2;
+        }
         // The output, a band for each rank that computed those heads.
         if (after.w <= 0) continue;
         const Rect out{after.x, after.y + after.h / n * at, after.w, after.h / n - 2};
-        const float home = landed(in_, rank, rank.home, theirs.rank);
+        const float home = landed_share(in_, rank, rank.home, theirs.rank);
+        p_.layer = kCells;
         auto& empty = p_.rect(out, Token::ghost, 2, id);
         empty.stroke = Token::line2;
         if (home > 0) p_.rect({out.x, out.y, out.w * home, out.h}, own, 2, id);
