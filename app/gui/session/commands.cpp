@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/gui/session/cursor_moves.h"
 #include "app/gui/view/attention/scene.h"
 #include "app/gui/view/matrices.h"
 #include "app/gui/view/pipeline_blocks.h"

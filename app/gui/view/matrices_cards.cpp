@@ -222,11 +222,13 @@ void MatricesPicture::card_words(const MatrixChain& chain, const std::vector<Bor
     if (state == 1) {
         const std::string sends =
             p_.say("view.matrices.sends", {arg("bytes", format_bytes(gather.sent_bytes))});
-        choices = {
-            format_count(gather.in_elements) + " → " + format_count(gather.out_elements) + ", " + sends,
-            sends};
+        const std::vector<MessageArg> numbers{arg("in", format_count(gather.in_elements)),
+                                              arg("out", format_count(gather.out_elements))};
+        choices = {p_.say("view.matrices.gathers", numbers) + ", " + sends,
+                   format_count(gather.in_elements) + " → " + format_count(gather.out_elements) + ", " + sends, sends};
     }
-    if (state == 2) choices = {p_.say("view.matrices.own_samples", {arg("rows", chain.start.own.rows)})};
+    if (state == 2) choices = {p_.say("view.matrices.own_samples", {arg("rows", chain.start.own.rows)}),
+                               p_.say("view.matrices.own_samples.short", {arg("rows", chain.start.own.rows)})};
     if (state == 3) {
         // The first that is given back after the last product.
         int64_t freed = 0;
