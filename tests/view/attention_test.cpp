@@ -33,10 +33,12 @@ struct Run {
             "format = 1\n[model]\n" + model +
                 "[data]\nkind = \"tokens\"\nsamples = 2\nseed = 1\n[train]\nsteps = 1\nglobal_batch = 2\n"
                 "[optimizer]\nkind = \"sgd\"\nlr = 0.1\n" +
-                rest + "[mesh]\n" + mesh_and_parallel,
+                rest + "[mesh]\n" + mesh_and_parallel + faults,
             "test.toml");
         const auto registry = backends::make_registry();
-        trace = *run::run_scenario(scenario, *registry).trace;
+        const auto result = run::run_scenario(scenario, *registry);
+        REQUIRE(result.trace);
+        trace = *result.trace;
         clock = time::modelled(trace, time::classroom());
     }
     const trace::Event& event(int32_t rank, std::string_view name_or_rule, int which = 0) const {
@@ -101,7 +103,7 @@ TEST_CASE("ring attention: who has which tokens, computes which blocks, with who
         CHECK(scene.ranks[q].tokens == std::vector<int64_t>{first, first + 1, first + 2, first + 3});
         for (std::size_t k = 0; k < 4; ++k) {
             const auto& block = scene.ranks[q].blocks[k];
-            CHECK(scene.cells_known(q, k));
+            CHECK(scene.ranks[q].blocks[k].cells_known);
             CHECK((block.event >= 0) == (k <= q));
             if (k > q) continue;
             CHECK(block.pairs == (k == q ? 10 : 16));
@@ -112,7 +114,6 @@ TEST_CASE("ring attention: who has which tokens, computes which blocks, with who
         for (std::size_t i = 0; i < 3; ++i)
             CHECK(scene.ranks[q].comes[i] == static_cast<int32_t>((q + 3 - i) % 4));
     }
-    const auto balanced = Run(kHeadTail);
     Run again(kHeadTail);
     const auto even = attention_scene(again.within(0, again.event(0, "attention")));
     CHECK(even.word() == "head_tail");
@@ -281,19 +282,54 @@ TEST_CASE("attention without a cp dim is one rank's, and what a record lacks is 
     Run alone("shape = [1]\nnames = [\"replicate\"]\n[parallel]\ndata = \"ddp\"\n");
     const auto scene = attention_scene(alone.within(0, alone.event(0, "attention")));
     CHECK(scene.word() == "alone");
-    CHECK(scene.cells_known(0, 0));
+    CHECK(scene.ranks[0].blocks[0].cells_known);
     const auto picture = attention_view(alone.within(0, alone.event(0, "attention")));
     CHECK(test::says_part(picture, "on this rank alone"));
     CHECK(find(picture, "attention_offer").empty());
 
     Run without(kHeadTail, "[record]\nlevel = \"hops\"\n");
     const auto told = attention_view(without.within(0, without.event(0, "attention")));
-    CHECK(test::says_part(told, "needs the level values"));
-    CHECK_FALSE(attention_scene(without.within(0, without.event(0, "attention"))).cells_known(0, 0));
+    CHECK(test::says_part(told, "only the level values tells"));
+    CHECK_FALSE(
+        attention_scene(without.within(0, without.event(0, "attention"))).ranks[0].blocks[0].cells_known);
 
     test::Toy toy;
     CHECK(find(attention_view(toy.at(1000)), "empty").size() == 1);
     CHECK_FALSE(attention_facts(toy.at(1000)).shapes.empty());
+}
+
+TEST_CASE("what a rank computes is the same whatever the record tells of whose keys they are") {
+    for (const std::string& way : {kNeighbours, kHeadTail, kFour + "cp = \"allgather\"\n"}) {
+        Run whole(way);
+        const auto flops = flops_of(attention_scene(whole.within(0, whole.event(0, "attention"))));
+        for (const char* level : {"hops", "collectives"}) {
+            Run less(way, std::string("[record]\nlevel = \"") + level + "\"\n");
+            const auto input = less.within(0, less.event(0, "attention"));
+            const auto scene = attention_scene(input);
+            INFO(way << level);
+            CHECK(flops_of(scene) == flops);
+            CHECK(view::attention_events(scene.own()).size() ==
+                  view::attention_events(attention_scene(whole.within(0, whole.event(0, "attention"))).own())
+                      .size());
+            CHECK(test::text_problems(attention_view(input), less.measure) == std::vector<std::string>{});
+        }
+    }
+}
+
+TEST_CASE("where the run broke off nobody is done, and no time is told") {
+    Run run(kNeighbours, "",
+            "kind = \"gpt\"\nvocab = 32\nseq = 16\ndim = 16\nheads = 4\nhidden = 32\n"
+            "layers = 1\nseed = 1\n",
+            "[[faults]]\nkind = \"kill\"\nrank = 2\nstep = 0\nunit = \"blocks.0.attn\"\nop = "
+            "\"all_to_all\"\n");
+    const auto scene = attention_scene(run.within(0, run.event(0, "attention")));
+    CHECK(scene.broke_off);
+    const auto end = run.at(0, run.clock.end_ns);
+    for (std::size_t place = 0; place < scene.n(); ++place)
+        CHECK(attention_now(end, attention_scene(end), place).doing != Doing::done);
+    const auto picture = attention_view(end);
+    CHECK(test::says_part(picture, "broke off"));
+    CHECK_FALSE(test::says_part(picture, "last rank done"));
 }
 
 TEST_CASE("a question about ranks hides which tokens they have and how much they compute") {

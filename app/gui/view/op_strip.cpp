@@ -5,6 +5,7 @@
 
 #include "app/gui/view/common.h"
 #include "app/gui/view/format.h"
+#include "app/gui/view/timeline_end.h"
 
 namespace meshscope::view {
 namespace {
@@ -79,7 +80,10 @@ float draw_op_strip(Painter& p, const Input& input, const OpStrip& strip, float 
         const Rect box{x0 + 0.5F, top, std::max(2.F, x1 - x0 - 1), kOpBar};
         p.layer = bars;
         p.alpha = strip.in_front(event) ? 1.F : 0.5F;
-        event_bar(p, event, box, shape);
+        if (std::ranges::find(strip.open, id) != strip.open.end())
+            open_event_bar(p, event, box, false, shape);
+        else
+            event_bar(p, event, box, shape);
         p.alpha = 1;
         p.layer = bars + 1;
         if (!compute) hop_lines(p, input, strip.rank, event, box);

@@ -20,6 +20,7 @@ struct OpStrip {
     std::function<std::vector<std::string>(const trace::Event&)> words;
     /// False: it stands back, as something beside the matter.
     std::function<bool(const trace::Event&)> in_front;
+    std::vector<int32_t> open = {};  ///< calls that never ended, as the run broke off
 };
 
 /// Draws it between `left` and `right` from y down, times counted from the first begin; gives the y below its

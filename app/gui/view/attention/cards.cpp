@@ -51,7 +51,9 @@ void AttentionPicture::card(Rect box, const Input& input, const AttentionScene& 
     const float x = box.x + kCardPad, right = box.x + box.w - kCardPad;
     const time::Interval span = attention_span(input.clock, scene);
     const std::string after =
-        p_.say("view.attention.last_done", {arg("time", format_time(span.end_ns - span.begin_ns))});
+        scene.broke_off
+            ? p_.say("view.attention.ended")
+            : p_.say("view.attention.last_done", {arg("time", format_time(span.end_ns - span.begin_ns))});
     const std::string cut = attention_cut(p_, scene);
     const std::string title = p_.fit({name.empty() ? cut : name + " · " + cut, cut}, Face::body, box.w - 24);
     p_.text(title, {x, y}, Face::body, Token::text);
@@ -115,7 +117,9 @@ void AttentionPicture::comparison(Rect box) {
     };
     std::string words;
     const auto other = std::ranges::find_if(beside_, [](const AttentionScene& s) { return !s.empty(); });
-    if (other != beside_.end()) {
+    if (scene_.broke_off || (other != beside_.end() && other->broke_off)) {
+        words = p_.say("view.attention.broke_off");
+    } else if (other != beside_.end()) {
         const auto i = static_cast<std::size_t>(other - beside_.begin());
         const int64_t own = length(in_.clock, scene_), theirs = length(options_.beside[i].clock, *other);
         const bool sooner = theirs < own;
@@ -128,24 +132,32 @@ void AttentionPicture::comparison(Rect box) {
             });
         };
         const bool shared = even(scene_) && even(*other);
-        const std::string fast = attention_cut(p_, sooner ? *other : scene_);
-        words = p_.say(same ? (shared ? "view.attention.same_shares" : "view.attention.same_sum")
-                            : "view.attention.other_sum",
-                       {arg("flops", format_count(sum(scene_))), arg("theirs", format_count(sum(*other))),
-                        arg("cut", fast), arg("percent", format_percent(share))});
+        const bool alike = scene_.word() == other->word();
+        const std::string fast = alike
+                                     ? (sooner ? options_.beside[i].name : p_.say("view.attention.this_run"))
+                                     : attention_cut(p_, sooner ? *other : scene_);
+        words =
+            own == theirs
+                ? p_.say("view.attention.same_time")
+                : p_.say(same ? (shared ? "view.attention.same_shares" : "view.attention.same_sum")
+                              : "view.attention.other_sum",
+                         {arg("flops", format_count(sum(scene_))), arg("theirs", format_count(sum(*other))),
+                          arg("cut", fast), arg("percent", format_percent(share))});
     } else {
         int64_t least = most_work();
         for (const AttentionRank& rank : scene_.ranks) least = std::min(least, rank.flops());
         words = p_.say(least == most_work() ? "view.attention.balanced" : "view.attention.unbalanced",
                        {arg("least", format_count(least)), arg("most", format_count(most_work()))});
+        if (least < most_work() && scene_.way == AttentionWay::ring)
+            words += " " + p_.say("view.attention.slowest");
     }
-    bool hatched = false;
-    for (std::size_t query = 0; query < scene_.n(); ++query)
-        for (std::size_t keys = 0; keys < scene_.n(); ++keys)
-            hatched =
-                hatched || (scene_.way != AttentionWay::heads && scene_.ranks[query].blocks[keys].event < 0 &&
-                            scene_.cells_known(query, keys));
-    if (hatched && scene_.n() <= kMostRows) words += " " + p_.say("view.attention.masked");
+    const bool masks = scene_.n() <= kMostRows && scene_.way != AttentionWay::heads;
+    const bool hatched = masks && std::ranges::any_of(scene_.ranks, [](const AttentionRank& rank) {
+                             return std::ranges::any_of(rank.blocks, [](const AttentionBlock& block) {
+                                 return block.event < 0 && block.cells_known;
+                             });
+                         });
+    if (hatched) words += " " + p_.say("view.attention.masked");
     p_.tell(words);
     float y = p_.paragraph(words, {x, box.y + 8}, Face::caption, Token::soft, w) + 4;
     std::vector<Chip> chips;

@@ -5,6 +5,7 @@
 #include "app/gui/view/attention/softmax.h"
 #include "app/gui/view/format.h"
 #include "app/gui/view/sheet.h"
+#include "core/trace/recorded.h"
 
 namespace meshscope::view {
 
@@ -40,7 +41,7 @@ Picture attention_facts(const Input& input, const AttentionOptions& options) {
         if (rank.blocks[keys].event >= 0) order.push_back(keys);
     std::ranges::sort(order, {}, [&](std::size_t keys) { return rank.blocks[keys].turn; });
     constexpr std::size_t kMost = 8;
-    for (std::size_t i = 0; i < std::min(order.size(), kMost); ++i) {
+    for (std::size_t i = 0; i < std::min(order.size(), kMost) && options.sums; ++i) {
         const AttentionBlock& block = rank.blocks[order[i]];
         const std::string what =
             scene.n() == 1 || scene.way == AttentionWay::heads
@@ -56,16 +57,29 @@ Picture attention_facts(const Input& input, const AttentionOptions& options) {
     }
     const auto masked = static_cast<int64_t>(scene.n() - order.size());
     if ((scene.way == AttentionWay::ring || scene.way == AttentionWay::gather) && masked > 0 &&
-        scene.cells_known(place, place))
+        rank.blocks[place].cells_known && options.sums)
         list.sentence(p.say("view.attention.facts.masked", {arg("blocks", masked), arg("rank", rank.rank)}));
     for (const auto* calls : {&rank.exchanges, &rank.home}) {
         if (calls->empty() || !options.senders_covered.empty()) continue;
         const trace::Event& event = input.trace.event(rank.rank, calls->front());
+        int64_t sent = 0;
+        bool told = true;
+        for (const int32_t id : *calls) {
+            const trace::Event& each = input.trace.event(rank.rank, id);
+            sent += each.sent_bytes;
+            told =
+                told && trace::tells_sent_bytes(each) && std::ranges::find(rank.open, id) == rank.open.end();
+        }
         list.row(op_hue(event.op), std::string(name(event.op)) + " × " + std::to_string(calls->size()),
-                 std::string(name(event.op)), format_bytes(event.sent_bytes),
+                 std::string(name(event.op)), told ? format_bytes(sent) : "",
                  std::string(input.trace.text(event.rule)), {"kernel", rank.rank, event.id});
     }
-    if (!softmax_lines(input.trace, scene, {place, 0, 0, 0}).empty() && scene.n() > 1)
+    const bool table = (scene.way == AttentionWay::ring || scene.way == AttentionWay::gather) &&
+                       options.sums && scene.n() <= AttentionPicture::kMostRows;
+    const auto lines =
+        table ? softmax_lines(input.trace, scene, {place, 0, 0, 0}) : std::vector<SoftmaxLine>();
+    if (!lines.empty() &&
+        std::ranges::all_of(lines, [](const SoftmaxLine& line) { return line.m || line.sees_none; }))
         list.sentence(p.say("view.attention.facts.softmax"));
     if (const std::string lacks = attention_lacks(p, input.trace, scene); options.sums && !lacks.empty())
         list.sentence(lacks);

@@ -19,7 +19,7 @@ void AttentionPicture::matrix(Rect box) {
     const float each = box.w / static_cast<float>(cells);
     const auto first = [&](std::size_t cell) { return cell * scene_.n() / cells; };
     p_.layer = kCells;
-    for (std::size_t i = 0; i < cells; ++i)
+    for (std::size_t i = 0; i < cells && options_.sums; ++i)
         for (std::size_t j = 0; j < cells; ++j) {
             double done = 0, all = 0;
             for (std::size_t query = first(i); query < first(i + 1); ++query)
@@ -36,7 +36,7 @@ void AttentionPicture::matrix(Rect box) {
             p_.rect(cell, fill, 0, {"rank", scene_.ranks[first(i)].rank});
         }
     p_.outline(box, Token::line2, 1);
-    const auto chosen = static_cast<float>(scene_.place() * cells / scene_.n());
+    const auto chosen = static_cast<float>(((scene_.place() + 1) * cells - 1) / scene_.n());
     p_.layer = kMarks;
     p_.outline({box.x - 1, box.y + each * chosen - 1, box.w + 2, each + 2}, Token::sel, 1.6F, 2);
 }

@@ -23,7 +23,12 @@ void AttentionPicture::block(std::size_t queries, std::size_t keys, Rect box) {
     const AttentionRank& rank = scene_.ranks[queries];
     const AttentionBlock& block = rank.blocks[keys];
     const auto origin = static_cast<int64_t>(keys);
-    const bool known = scene_.cells_known(queries, keys);
+    const bool known = block.cells_known;
+    if (!options_.sums) {  // which are computed would answer
+        p_.layer = kCells;
+        p_.rect(box, Token::ghost, 4, {"rank", rank.rank}).stroke = Token::line2;
+        return;
+    }
     if (block.event < 0) {
         p_.layer = kCells;
         auto& shape = p_.rect(box, Token::inset, 4, {"rank", rank.rank});

@@ -12,30 +12,22 @@ const time::Interval& time_of(const Input& input, int32_t rank, int32_t event) {
     return input.clock.events[static_cast<std::size_t>(rank)][static_cast<std::size_t>(event)];
 }
 
-/// The rank's blocks in the order of its turns.
-std::vector<int32_t> in_turns(const AttentionRank& rank) {
-    std::vector<int32_t> places;
-    for (std::size_t i = 0; i < rank.blocks.size(); ++i)
-        if (rank.blocks[i].turn >= 0) places.push_back(static_cast<int32_t>(i));
-    std::ranges::sort(places, {}, [&](int32_t i) { return rank.blocks[static_cast<std::size_t>(i)].turn; });
-    return places;
-}
-
-/// When a rank goes on to the buffer that came with its exchange `i`: it has come, and what is computed with
+/// When a rank goes on to the buffers that came with its exchanges: each has come, and what is computed with
 /// those before it is done.
-int64_t in_use_from(const Input& input, const AttentionRank& rank, const std::vector<int32_t>& origins,
-                    const std::vector<int32_t>& calls, std::size_t i) {
-    int64_t from = time_of(input, rank.rank, calls[i]).end_ns;
-    const auto used = [&](std::size_t place) {
+std::vector<int64_t> in_use_from(const Input& input, const AttentionRank& rank) {
+    std::vector<int64_t> from;
+    int64_t used = 0;  // until when those so far are
+    const auto use = [&](std::size_t place) {
         const AttentionBlock& block = rank.blocks[place];
         for (const int32_t id : {block.event, block.merge})
-            if (id >= 0) from = std::max(from, time_of(input, rank.rank, id).end_ns);
+            if (id >= 0) used = std::max(used, time_of(input, rank.rank, id).end_ns);
     };
-    const auto own = [&](std::size_t place) { return rank.blocks[place].turn == 0; };
     for (std::size_t place = 0; place < rank.blocks.size(); ++place)
-        if (own(place)) used(place);
-    for (std::size_t before = 0; before < i; ++before)
-        if (origins[before] >= 0) used(static_cast<std::size_t>(origins[before]));
+        if (rank.blocks[place].turn == 0) use(place);
+    for (std::size_t i = 0; i < rank.exchanges.size() && i < rank.comes.size(); ++i) {
+        from.push_back(std::max(used, time_of(input, rank.rank, rank.exchanges[i]).end_ns));
+        if (rank.comes[i] >= 0) use(static_cast<std::size_t>(rank.comes[i]));
+    }
     return from;
 }
 
@@ -61,6 +53,7 @@ void flights_of(const Input& input, const AttentionScene& scene, bool gradients,
         const AttentionRank& rank = scene.ranks[to];
         const auto& calls = gradients ? rank.home : rank.exchanges;
         const auto& origins = gradients ? rank.gradients : rank.comes;
+        const std::vector<int64_t> use = gradients ? std::vector<int64_t>() : in_use_from(input, rank);
         for (std::size_t i = 0; i < calls.size() && i < origins.size(); ++i) {
             if (origins[i] < 0) continue;
             if (input.cursor.t_ns < time_of(input, rank.rank, calls[i]).begin_ns) continue;
@@ -87,39 +80,44 @@ AttentionNow attention_now(const Input& input, const AttentionScene& scene, std:
     const AttentionRank& rank = scene.ranks[place];
     AttentionNow now;
     bool all_done = true, begun = false;
-    for (const int32_t i : in_turns(rank)) {
-        const AttentionBlock& block = rank.blocks[static_cast<std::size_t>(i)];
+    const auto look = [&](const AttentionBlock& block, int32_t place) {
+        if (block.event < 0) return;
         const float share = share_done(input, rank.rank, block.event);
-        now.flops += static_cast<int64_t>(std::llround(static_cast<double>(block.flops) * share));
+        now.flops +=
+            static_cast<int64_t>(std::llround(static_cast<double>(block.flops) * static_cast<double>(share)));
         const float merged = block.merge < 0 ? share : share_done(input, rank.rank, block.merge);
         begun = begun || share > 0;
         all_done = all_done && share >= 1 && merged >= 1;
-        if (share > 0 && share < 1) now = {Doing::computes, i, share, -1, now.flops};
-        if (block.merge >= 0 && merged > 0 && merged < 1) now = {Doing::merges, i, merged, -1, now.flops};
-    }
+        if (share > 0 && share < 1) now = {Doing::computes, place, share, -1, now.flops};
+        if (block.merge >= 0 && merged > 0 && merged < 1) now = {Doing::merges, place, merged, -1, now.flops};
+    };
+    for (std::size_t keys = 0; keys < rank.blocks.size(); ++keys)
+        look(rank.blocks[keys], static_cast<int32_t>(keys));
+    for (const AttentionBlock& block : rank.unplaced) look(block, -1);
     if (now.doing == Doing::before) {
         for (const auto* calls : {&rank.exchanges, &rank.home})
             for (const int32_t id : *calls) {
+                const bool open = std::ranges::find(rank.open, id) != rank.open.end();
                 const float share = share_done(input, rank.rank, id);
                 begun = begun || share > 0;
-                all_done = all_done && share >= 1;
+                all_done = all_done && share >= 1 && !open;
             }
-        if (begun) now.doing = all_done ? Doing::done : Doing::waits;
+        if (begun) now.doing = !all_done ? Doing::waits : scene.broke_off ? Doing::ended : Doing::done;
     }
     // Whose buffer is in use.
     if (scene.way != AttentionWay::ring) return now;
     now.here = static_cast<int32_t>(place);
-    for (std::size_t i = 0; i < rank.exchanges.size() && i < rank.comes.size(); ++i)
-        if (input.cursor.t_ns >= in_use_from(input, rank, rank.comes, rank.exchanges, i))
-            now.here = rank.comes[i];
-    if (rank.comes.size() < rank.exchanges.size()) now.here = now.block;
+    const std::vector<int64_t> use = in_use_from(input, rank);
+    for (std::size_t i = 0; i < use.size(); ++i)
+        if (input.cursor.t_ns >= use[i]) now.here = rank.comes[i];
+    if (now.here < 0) now.here = now.block;  // the record has no hops
     return now;
 }
 
 std::vector<AttentionFlight> attention_flights(const Input& input, const AttentionScene& scene) {
     std::vector<AttentionFlight> flights;
-    if (scene.way != AttentionWay::ring) return flights;
-    flights_of(input, scene, false, flights);
+    if (scene.way != AttentionWay::ring && scene.way != AttentionWay::gather) return flights;
+    if (scene.way == AttentionWay::ring) flights_of(input, scene, false, flights);
     if (scene.backward) flights_of(input, scene, true, flights);
     return flights;
 }

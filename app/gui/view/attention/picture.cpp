@@ -32,7 +32,10 @@ std::string attention_lacks(const Painter& p, const trace::Trace& trace, const A
         return p.say("view.attention.level", {arg("level", std::string(trace::name(trace.info.level)))});
     const bool unknown =
         std::ranges::any_of(scene.ranks, [](const AttentionRank& rank) { return rank.tokens.empty(); });
-    return unknown ? p.say("view.attention.no_tokens") : "";
+    if (!unknown) return "";
+    const bool large =
+        scene.n() > 0 && scene.tokens / static_cast<int64_t>(scene.n()) > trace::kMaxRecordedValues;
+    return p.say(large ? "view.attention.no_tokens" : "view.attention.some_tokens");
 }
 
 AttentionPicture::AttentionPicture(const Input& input, const AttentionOptions& options)
@@ -115,6 +118,7 @@ std::vector<std::string> AttentionPicture::strip_words(const trace::Event& event
 float AttentionPicture::strip(float y) {
     p_.layer = kCells;
     OpStrip strip{scene_.rank, attention_events(scene_.own()), {}, [](const trace::Event&) { return true; }};
+    strip.open = scene_.own().open;
     strip.words = [&](const trace::Event& event) { return strip_words(event); };
     return draw_op_strip(p_, in_, strip, kPad, in_.size.width - kPad, y);
 }
@@ -139,7 +143,8 @@ AttentionPicture::Columns AttentionPicture::columns(float room) const {
     if (scene_.n() > 1) {
         take(c.queries, tokens);
         take(c.keys, tokens);
-        if (scene_.way == AttentionWay::ring && options_.senders_covered.empty()) {
+        const bool moves = scene_.way == AttentionWay::ring || scene_.backward;
+        if (moves && options_.senders_covered.empty()) {
             x -= kGap;
             take(c.ways, 62);
         }
@@ -147,7 +152,8 @@ AttentionPicture::Columns AttentionPicture::columns(float room) const {
     const float left = right - x;
     c.block = std::min({c.row - 12, kMostBlock, left / n - 6});
     // Where both have no room beside the mask, the table comes first: the work stands in the cards too.
-    const bool table = c.row >= 60 && left >= kSoftmax + kGap + n * (kReadBlock + 6);
+    const bool table = c.row >= 60 && !(scene_.backward && scene_.n() == 1) &&
+                       left >= kSoftmax + kGap + n * (kReadBlock + 6);
     if (table) c.block = std::min(c.block, (left - kSoftmax - kGap) / n - 6);
     c.block = std::max(c.block, kLeastBlock);
     take(c.mask, n * (c.block + 6) - 6);

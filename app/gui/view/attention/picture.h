@@ -21,12 +21,13 @@ std::string attention_lacks(const Painter& painter, const trace::Trace& trace, c
 /// Draws the attention from top to bottom.
 class AttentionPicture {
   public:
+    static constexpr std::size_t kMostRows = 16;  ///< from 17 ranks on they are one matrix
     AttentionPicture(const Input& input, const AttentionOptions& options);
     Picture draw();
 
   private:
     static constexpr float kPad = 24, kInside = 12, kGap = 18, kRowGap = 8;
-    static constexpr std::size_t kMostWithCells = 8, kMostRows = 16;
+    static constexpr std::size_t kMostWithCells = 8;
     enum Layer : int { kBack, kCells, kLines, kWords, kMarks };
 
     /// Where a row's parts begin and how wide they are; no width: left out.

@@ -5,6 +5,7 @@
 #include "app/gui/view/attention/picture.h"
 #include "app/gui/view/attention/softmax.h"
 #include "app/gui/view/format.h"
+#include "app/gui/view/op_strip.h"
 
 namespace meshscope::view {
 namespace {
@@ -15,11 +16,11 @@ constexpr float kTokenHigh = 24, kLeastToken = 18;
 
 /// "1.587": three digits behind the point.
 std::string figure(double value) {
-    const bool negative = value < 0;
+    if (!std::isfinite(value) || std::abs(value) >= 1e6) return format_number(static_cast<float>(value), 4);
     const auto thousandths = static_cast<int64_t>(std::llround(std::abs(value) * 1000));
     std::string rest = std::to_string(thousandths % 1000);
     rest.insert(0, 3 - rest.size(), '0');
-    return (negative ? "−" : "") + std::to_string(thousandths / 1000) + "." + rest;
+    return (value < 0 && thousandths != 0 ? "−" : "") + std::to_string(thousandths / 1000) + "." + rest;
 }
 
 }  // namespace
@@ -34,8 +35,12 @@ void AttentionPicture::frame(std::size_t place, Rect box) {
 }
 
 void AttentionPicture::name_of(std::size_t place, Part part, Rect box) {
-    constexpr const char* kWords_[]{"", "view.attention.computes", "view.attention.merges",
-                                    "view.attention.waits", "view.attention.finished"};
+    constexpr const char* kWords_[]{"",
+                                    "view.attention.computes",
+                                    "view.attention.merges",
+                                    "view.attention.waits",
+                                    "view.attention.finished",
+                                    "view.attention.ended"};
     const auto origin = static_cast<int64_t>(place);
     const AttentionNow& now = now_[place];
     const float line = p_.line_height(Face::body), small = p_.line_height(Face::caption);
@@ -171,7 +176,9 @@ void AttentionPicture::softmax(std::size_t place, Part part, Rect box) {
         const SoftmaxLine& line = lines[i];
         const AttentionNow& now = now_[place];
         cell(turn, std::to_string(line.turn + 1), Token::mute);
-        const bool under_way = std::cmp_equal(line.keys, now.block);
+        const AttentionBlock& block = rank.blocks[line.keys];
+        const bool under_way = share_done(in_, rank.rank, block.event) < 1 ||
+                               (block.merge >= 0 && share_done(in_, rank.rank, block.merge) < 1);
         if (under_way) {
             const bool merging = now.doing == Doing::merges;
             cell(last, p_.say(merging ? "view.attention.merging" : "view.attention.computing"),
@@ -190,9 +197,9 @@ void AttentionPicture::softmax(std::size_t place, Part part, Rect box) {
     }
 }
 
-/// Backward: whose gradients of keys and values lie here, and of how many blocks they are the sum.
+/// Backward: whose gradients of keys and values lie here, and how many of the blocks with those keys are
+/// computed.
 void AttentionPicture::gradients(std::size_t place, Part part, Rect box) {
-    if (scene_.way != AttentionWay::ring) return;
     const AttentionRank& rank = scene_.ranks[place];
     auto here = static_cast<int32_t>(place);
     for (std::size_t i = 0; i < rank.home.size() && i < rank.gradients.size(); ++i) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "app/gui/view/op_strip.h"
 #include "app/gui/view/operands.h"
 #include "app/gui/view/timeline_bars.h"
+#include "core/trace/ended.h"
 
 namespace meshscope::view {
 namespace {
@@ -144,7 +146,7 @@ void follow(const trace::Trace& trace, AttentionScene& scene, std::vector<int32_
 
 /// Whose keys a kernel read: the rank whose own tokens they are.
 int32_t source(const trace::Trace& trace, const AttentionScene& scene, const AttentionRank& rank,
-               int32_t event, std::size_t turn) {
+               int32_t event, std::size_t turn, std::size_t n_kernels) {
     const std::vector<int64_t> keys = positions_of(trace, rank.rank, event, "k_positions");
     if (!keys.empty()) {
         const auto at = std::ranges::find(scene.ranks, keys, &AttentionRank::tokens);
@@ -153,8 +155,8 @@ int32_t source(const trace::Trace& trace, const AttentionScene& scene, const Att
     const auto own = std::ranges::find(scene.ranks, rank.rank, &AttentionRank::rank) - scene.ranks.begin();
     // The first is a rank's own; where all are computed, the others come in the order of the exchanges.
     if (turn == 0) return static_cast<int32_t>(own);
-    const bool all = rank.comes.size() + 1 == scene.n();
-    return all && turn <= rank.comes.size() ? rank.comes[turn - 1] : -1;
+    // Where every exchange's keys are used, they are so in the order in which they come.
+    return n_kernels == scene.n() && turn <= rank.comes.size() ? rank.comes[turn - 1] : -1;
 }
 
 void read_shapes(const trace::Trace& trace, AttentionScene& scene, int32_t rank, int32_t event) {
@@ -189,25 +191,62 @@ void count_tokens(AttentionScene& scene) {
     }
 }
 
+/// Whether the causal mask leaves so many pairs of these queries and keys.
+bool has_pairs(const std::vector<int64_t>& queries, std::vector<int64_t> keys, int64_t pairs) {
+    if (queries.empty() || keys.empty()) return false;
+    std::ranges::sort(keys);
+    int64_t seen = 0;
+    for (const int64_t query : queries) seen += std::ranges::upper_bound(keys, query) - keys.begin();
+    return seen == pairs;
+}
+
 void place_blocks(const trace::Trace& trace, AttentionScene& scene, const std::vector<RankReader>& readers) {
     const bool together = scene.way == AttentionWay::ring || scene.way == AttentionWay::gather;
+    const int64_t each =
+        (scene.backward ? 10 : 4) * scene.head_dim * scene.batch * scene.heads;  // kernels.def
     for (std::size_t place = 0; place < scene.n(); ++place) {
         AttentionRank& rank = scene.ranks[place];
         const RankReader& reader = readers[place];
         rank.blocks.assign(scene.n(), {});
+        auto merge = reader.merges.begin();  // in the kernels' order
         for (std::size_t turn = 0; turn < reader.kernels.size(); ++turn) {
             const trace::Event& event = trace.event(rank.rank, reader.kernels[turn]);
-            const int32_t from =
-                together ? source(trace, scene, rank, event.id, turn) : static_cast<int32_t>(place);
-            if (from < 0) continue;
-            AttentionBlock& block = rank.blocks[static_cast<std::size_t>(from)];
-            block = {event.id, -1, static_cast<int32_t>(turn), event.flops, -1};
-            for (const auto& [kernel, merge] : reader.merges)
-                if (kernel == event.id) block.merge = merge;
-            const int64_t each =
-                (scene.backward ? 10 : 4) * scene.head_dim * scene.batch * scene.heads;  // kernels.def
+            const int32_t from = together ? source(trace, scene, rank, event.id, turn, reader.kernels.size())
+                                          : static_cast<int32_t>(place);
+            AttentionBlock block;
+            block.event = event.id;
+            block.turn = static_cast<int32_t>(turn);
+            block.flops = event.flops;
+            if (merge != reader.merges.end() && merge->first == event.id) block.merge = merge++->second;
             if (each > 0 && event.flops % each == 0) block.pairs = event.flops / each;
+            if (from < 0 || rank.blocks[static_cast<std::size_t>(from)].event >= 0)
+                rank.unplaced.push_back(block);
+            else
+                rank.blocks[static_cast<std::size_t>(from)] = block;
         }
+    }
+    // An empty block is a masked one where the mask leaves nothing of it.
+    for (AttentionRank& rank : scene.ranks)
+        for (std::size_t keys = 0; keys < scene.n(); ++keys) {
+            AttentionBlock& block = rank.blocks[keys];
+            block.cells_known =
+                has_pairs(rank.tokens, scene.ranks[keys].tokens, block.event < 0 ? 0 : block.pairs);
+        }
+}
+
+/// What of it never ended where the run broke off.
+void find_open(const trace::Trace& trace, AttentionScene& scene) {
+    if (trace.info.failure.empty()) return;
+    std::size_t most = 0;
+    for (const AttentionRank& rank : scene.ranks)
+        most = std::max(most, rank.exchanges.size() + rank.home.size());
+    for (AttentionRank& rank : scene.ranks) {
+        const std::vector<int32_t> unended = trace::unended_calls(trace, rank.rank);
+        for (const auto* calls : {&rank.exchanges, &rank.home})
+            for (const int32_t id : *calls)
+                if (std::ranges::binary_search(unended, id)) rank.open.push_back(id);
+        const bool fewer = rank.exchanges.size() + rank.home.size() < most;
+        scene.broke_off = scene.broke_off || fewer || !rank.open.empty();
     }
 }
 
@@ -231,15 +270,17 @@ AttentionScene read_pass(const trace::Trace& trace, const Pass& pass, int32_t ra
             readers.emplace_back(trace, pass, member, memo);
     }
     for (const RankReader& reader : readers) scene.ranks.push_back(reader.part);
-    if (scene.way == AttentionWay::ring) {
+    if (scene.way == AttentionWay::ring)
         follow(trace, scene, &AttentionRank::exchanges, &AttentionRank::comes);
+    // Gradients go round whichever way the keys came.
+    if (scene.way == AttentionWay::ring || scene.way == AttentionWay::gather)
         follow(trace, scene, &AttentionRank::home, &AttentionRank::gradients);
-    }
     for (std::size_t place = 0; place < readers.size() && scene.batch == 0; ++place)
         if (!readers[place].kernels.empty())
             read_shapes(trace, scene, scene.ranks[place].rank, readers[place].kernels.front());
     count_tokens(scene);
     place_blocks(trace, scene, readers);
+    find_open(trace, scene);
     return scene;
 }
 
@@ -268,27 +309,27 @@ const trace::Event* nearest(const Moment& input, int32_t rank, int32_t step, con
     return before != nullptr ? before : after;
 }
 
+/// read_pass(), in a large record once a pass.
+std::shared_ptr<const AttentionScene> found(const trace::Trace& trace, const Pass& pass, int32_t rank,
+                                            Memo* memo) {
+    constexpr std::size_t kKept = 6;
+    const std::tuple key(rank, pass.step, pass.phase, pass.microbatch, pass.backward, pass.unit);
+    return found_once<AttentionScene>(memo, kKept, trace, nullptr, key,
+                                      [&] { return read_pass(trace, pass, rank, memo); });
+}
+
 }  // namespace
 
 int64_t AttentionRank::flops() const {
-    return std::accumulate(blocks.begin(), blocks.end(), int64_t{0},
-                           [](int64_t sum, const AttentionBlock& block) { return sum + block.flops; });
+    int64_t sum = 0;
+    for (const auto* each : {&blocks, &unplaced})
+        for (const AttentionBlock& block : *each) sum += block.flops;
+    return sum;
 }
 
 std::size_t AttentionScene::place() const {
     const auto at = std::ranges::find(ranks, rank, &AttentionRank::rank);
     return at == ranks.end() ? 0 : static_cast<std::size_t>(at - ranks.begin());
-}
-
-bool AttentionScene::cells_known(std::size_t query_rank, std::size_t key_rank) const {
-    const auto& queries = ranks[query_rank].tokens;
-    const auto& keys = ranks[key_rank].tokens;
-    if (queries.empty() || keys.empty()) return false;
-    const AttentionBlock& block = ranks[query_rank].blocks[key_rank];
-    int64_t seen = 0;
-    for (const int64_t query : queries)
-        seen += std::ranges::count_if(keys, [&](int64_t key) { return key <= query; });
-    return block.event < 0 ? seen == 0 : seen == block.pairs;
 }
 
 std::string_view AttentionScene::word() const {
@@ -317,10 +358,7 @@ AttentionScene attention_scene(const Moment& now) {
     const trace::Event* const shown = nearest(now, nothing.rank, nothing.step, at);
     if (shown == nullptr) return nothing;
     const Pass pass = pass_of(now.trace, *shown);
-    constexpr std::size_t kKept = 4;
-    const std::tuple key(nothing.rank, pass.step, pass.phase, pass.microbatch, pass.backward, pass.unit);
-    return *found_once<AttentionScene>(now.memo, kKept, now.trace, nullptr, key,
-                                       [&] { return read_pass(now.trace, pass, nothing.rank, now.memo); });
+    return *found(now.trace, pass, nothing.rank, now.memo);
 }
 
 std::optional<EventRef> next_of_attention(const Moment& at, int by) {
@@ -330,17 +368,18 @@ std::optional<EventRef> next_of_attention(const Moment& at, int by) {
 }
 
 AttentionScene attention_like(const trace::Trace& trace, const AttentionScene& scene, Memo* memo) {
-    if (std::cmp_greater_equal(scene.rank, trace.ranks.size())) return {};
-    return read_pass(trace, {scene.step, scene.phase, scene.microbatch, scene.backward, scene.unit},
-                     scene.rank, memo);
+    if (scene.empty() || std::cmp_greater_equal(scene.rank, trace.ranks.size())) return {};
+    return *found(trace, {scene.step, scene.phase, scene.microbatch, scene.backward, scene.unit}, scene.rank,
+                  memo);
 }
 
 std::vector<int32_t> attention_events(const AttentionRank& rank) {
     std::vector<int32_t> events = rank.exchanges;
     events.insert(events.end(), rank.home.begin(), rank.home.end());
-    for (const AttentionBlock& block : rank.blocks)
-        for (const int32_t id : {block.event, block.merge})
-            if (id >= 0) events.push_back(id);
+    for (const auto* blocks : {&rank.blocks, &rank.unplaced})
+        for (const AttentionBlock& block : *blocks)
+            for (const int32_t id : {block.event, block.merge})
+                if (id >= 0) events.push_back(id);
     std::ranges::sort(events);
     return events;
 }

@@ -20,6 +20,8 @@ struct AttentionBlock {
     /// Pairs of a query and a key that it sees, of one head of one sample, as the kernel counted them; -1:
     /// the record does not tell.
     int64_t pairs = -1;
+    /// The causal mask of these tokens leaves just so many pairs: its cells are known.
+    bool cells_known = false;
 };
 
 /// Attention on one rank.
@@ -28,6 +30,8 @@ struct AttentionRank {
     /// Places in the sequence of its queries, in the order in which the rank holds them; empty: not recorded.
     std::vector<int64_t> tokens;
     std::vector<AttentionBlock> blocks;  ///< by whose keys they are: a place among the scene's ranks
+    std::vector<AttentionBlock> unplaced;  ///< those of which the record does not tell whose keys they are
+    std::vector<int32_t> open;             ///< of its calls those that never ended, as the run broke off
     /// Its calls that bring keys and values, in order: the permutes of a ring, the one all_gather, or
     /// Ulysses' three swaps of q, k and v.
     std::vector<int32_t> exchanges;
@@ -36,7 +40,7 @@ struct AttentionRank {
     /// Whose keys and values come with exchange i, and whose gradients: places, by the recorded hops; -1: the
     /// record has none. Of a ring alone.
     std::vector<int32_t> comes, gradients;
-    int64_t flops() const;
+    int64_t flops() const;  ///< of all blocks
 };
 
 /// How the ranks of a cp group bring queries and keys together.
@@ -60,15 +64,13 @@ struct AttentionScene {
     /// Of a rank's kernels, as their shapes say; 0: not recorded.
     int64_t batch = 0, heads = 0, kv_heads = 0, head_dim = 0;
     int64_t tokens = 0;  ///< of the sequence; 0: not known
+    bool broke_off = false;  ///< the run ended in the midst of it
 
     bool empty() const { return ranks.empty(); }
     std::size_t n() const { return ranks.size(); }
     /// `rank`'s place.
     std::size_t place() const;
     const AttentionRank& own() const { return ranks[place()]; }
-    /// Whether a query sees a key under the causal mask, and the kernel counted the pairs of the block so:
-    /// where it did not, its cells are not known.
-    bool cells_known(std::size_t query_rank, std::size_t key_rank) const;
     /// How the work is shared out, in a word: "alone", "neighbours" or "head_tail" (a ring, by whose tokens
     /// lie together), "ring" where the tokens are not known, "gather", "heads".
     std::string_view word() const;
@@ -82,6 +84,7 @@ AttentionScene attention_scene(const Moment& at);
 std::optional<EventRef> next_of_attention(const Moment& at, int by);
 
 /// The same layer's in another run (its event of the same unit, step and kind of pass), for a comparison.
+/// Cost: as above.
 AttentionScene attention_like(const trace::Trace& trace, const AttentionScene& scene, Memo* memo = nullptr);
 
 /// Its events on a rank, in the order of issue: kernels and calls.
@@ -92,7 +95,14 @@ time::Interval attention_span(const time::Clock& clock, const AttentionScene& sc
 
 /// A rank at the cursor.
 struct AttentionNow {
-    enum class Doing : uint8_t { before, computes, merges, waits, done };
+    enum class Doing : uint8_t {
+        before,
+        computes,
+        merges,
+        waits,
+        done,
+        ended  ///< the run broke off before it was done
+    };
     Doing doing = Doing::before;
     int32_t block = -1;  ///< which it computes or merges
     float share = 0;     ///< of that kernel's time that has passed

@@ -20,6 +20,9 @@ std::vector<double> scores(const trace::Trace& trace, const AttentionScene& scen
     const Operand k = operand_of(trace, rank.rank, event, "k", SnapshotKind::input);
     std::vector<double> found;
     if (q.numbers.empty() || k.numbers.empty() || scene.kv_heads <= 0 || scene.batch <= 0) return found;
+    if (scene.heads % scene.kv_heads != 0 || q.columns != scene.heads * scene.head_dim ||
+        k.columns != scene.kv_heads * scene.head_dim)
+        return found;
     const auto& theirs = scene.ranks[keys].tokens;
     const int64_t queries = q.rows / scene.batch, n_keys = k.rows / scene.batch, e = scene.head_dim;
     if (std::cmp_not_equal(theirs.size(), n_keys) || std::cmp_not_equal(rank.tokens.size(), queries))
