@@ -9,9 +9,8 @@
 #include "app/gui/view/attention/softmax.h"
 #include "app/gui/view/attention/view.h"
 #include "app/gui/view/operands.h"
-#include "backends/registry.h"
-#include "core/run/run.h"
 #include "tests/test.h"
+#include "tests/view/failure_stage.h"
 #include "tests/view/picture_check.h"
 #include "tests/view/stage.h"
 
@@ -28,17 +27,15 @@ struct Run {
     explicit Run(const std::string& mesh_and_parallel, const std::string& rest = "",
                  const std::string& model =
                      "kind = \"gpt\"\nvocab = 32\nseq = 16\ndim = 16\nheads = 4\n"
-                     "hidden = 32\nlayers = 1\nseed = 1\n") {
-        const auto scenario = scenario::parse_scenario(
+                     "hidden = 32\nlayers = 1\nseed = 1\n",
+                 const std::string& faults = "") {
+        const auto run = test::failure::record_of(
             "format = 1\n[model]\n" + model +
-                "[data]\nkind = \"tokens\"\nsamples = 2\nseed = 1\n[train]\nsteps = 1\nglobal_batch = 2\n"
-                "[optimizer]\nkind = \"sgd\"\nlr = 0.1\n" +
-                rest + "[mesh]\n" + mesh_and_parallel + faults,
-            "test.toml");
-        const auto registry = backends::make_registry();
-        const auto result = run::run_scenario(scenario, *registry);
-        REQUIRE(result.trace);
-        trace = *result.trace;
+            "[data]\nkind = \"tokens\"\nsamples = 2\nseed = 1\n[train]\nsteps = 1\nglobal_batch = 2\n"
+            "[optimizer]\nkind = \"sgd\"\nlr = 0.1\n" +
+            rest + "[mesh]\n" + mesh_and_parallel + faults);
+        REQUIRE(run);
+        trace = *run;
         clock = time::modelled(trace, time::classroom());
     }
     const trace::Event& event(int32_t rank, std::string_view name_or_rule, int which = 0) const {
@@ -320,8 +317,8 @@ TEST_CASE("where the run broke off nobody is done, and no time is told") {
     Run run(kNeighbours, "",
             "kind = \"gpt\"\nvocab = 32\nseq = 16\ndim = 16\nheads = 4\nhidden = 32\n"
             "layers = 1\nseed = 1\n",
-            "[[faults]]\nkind = \"kill\"\nrank = 2\nstep = 0\nunit = \"blocks.0.attn\"\nop = "
-            "\"all_to_all\"\n");
+            "[[faults]]\nkind = \"kill\"\nrank = 2\nstep = 0\nrule = \"cp.permute.kv\"\n"
+            "hop = 0\n");
     const auto scene = attention_scene(run.within(0, run.event(0, "attention")));
     CHECK(scene.broke_off);
     const auto end = run.at(0, run.clock.end_ns);

@@ -58,8 +58,7 @@ void flights_of(const Input& input, const AttentionScene& scene, bool gradients,
             if (origins[i] < 0) continue;
             if (input.cursor.t_ns < time_of(input, rank.rank, calls[i]).begin_ns) continue;
             const float share = arrived(input, rank.rank, calls[i]);
-            const bool rests =
-                share >= 1 && !gradients && input.cursor.t_ns < in_use_from(input, rank, origins, calls, i);
+            const bool rests = share >= 1 && !gradients && input.cursor.t_ns < use[i];
             if (share >= 1 && !rests) continue;
             // The one from whom it comes held it with the exchange before.
             for (std::size_t from = 0; from < scene.n(); ++from) {
