@@ -83,6 +83,11 @@ int64_t filled(const view::Picture& picture, int64_t rank, int64_t event) {
     });
 }
 
+bool told(const view::Picture& picture, const std::string& part) {
+    return std::ranges::any_of(picture.text_lines,
+                               [&](const std::string& line) { return line.find(part) != std::string::npos; });
+}
+
 }  // namespace
 
 TEST_CASE("ring attention: who has which tokens, computes which blocks, with whose keys") {
@@ -358,8 +363,27 @@ TEST_CASE("runs beside are compared, and ways that are not among them are offere
     const auto picture = attention_view(input, options);
     CHECK(find(picture, "attention_offer", 1).empty());
     CHECK_FALSE(find(picture, "attention_offer", 2).empty());
-    CHECK(test::says_part(picture, "Both compute 17,408 FLOP in all"));
-    CHECK(test::says_part(picture, "head + tail ends"));
+    CHECK(told(picture, "Equal sums (17,408 FLOP)"));
+    CHECK(told(picture, "balanced ends 36 % sooner"));
+}
+
+TEST_CASE("runs of other shapes are not compared, and ways that would be refused are not offered") {
+    Run front(kHeadTail);
+    Run longer(
+        kHeadTail, "",
+        "kind = \"gpt\"\nvocab = 32\nseq = 32\ndim = 16\nheads = 4\nhidden = 32\nlayers = 1\nseed = 1\n");
+    view::AttentionOptions options;
+    options.beside.push_back({"longer", longer.trace, longer.clock});
+    const auto picture = attention_view(front.within(0, front.event(0, "attention")), options);
+    CHECK(told(picture, "not compared"));
+    CHECK_FALSE(told(picture, "sooner"));
+
+    Run eight("shape = [8]\nnames = [\"cp\"]\n[parallel]\ncp = \"alltoall\"\n");  // of 4 heads
+    view::AttentionOptions offers;
+    offers.offers = {{"neighbours"}, {"head_tail"}, {"gather"}, {"heads"}};
+    const auto eight_ranks = attention_view(eight.within(0, eight.event(0, "attention")), offers);
+    CHECK_FALSE(find(eight_ranks, "attention_offer", 0).empty());
+    CHECK(find(eight_ranks, "attention_offer", 3).empty());
 }
 
 TEST_CASE("many ranks are one matrix, and texts fit at every size in both languages") {

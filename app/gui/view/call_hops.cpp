@@ -42,10 +42,10 @@ class Collector {
             member_of[static_cast<std::size_t>(call_.ranks[m])] = static_cast<int32_t>(m);
         for (std::size_t m = 0; m < call_.ranks.size(); ++m) {
             if (!present(m)) continue;
-            for (const trace::Hop& hop : trace_.ranks[static_cast<std::size_t>(call_.ranks[m])].hops) {
-                if (hop.event != call_.events[m] || hop.src < 0 ||
-                    static_cast<std::size_t>(hop.src) >= member_of.size())
-                    continue;
+            const auto& hops = trace_.ranks[static_cast<std::size_t>(call_.ranks[m])].hops;
+            for (const trace::Hop& hop :
+                 std::ranges::equal_range(hops, call_.events[m], {}, &trace::Hop::event)) {
+                if (hop.src < 0 || static_cast<std::size_t>(hop.src) >= member_of.size()) continue;
                 const int32_t sender = member_of[static_cast<std::size_t>(hop.src)];
                 if (sender >= 0) each(hop, sender, static_cast<int32_t>(m));
             }

@@ -185,11 +185,13 @@ const trace::Event* beside_prefetch(const Moment& input, int32_t rank, const tra
     if (at->prefetch == 0) return at;
     const auto r = static_cast<std::size_t>(rank);
     const trace::Event* computed = nullptr;
-    for (const trace::Event& event : input.trace.ranks[r].events) {
-        if (event.kind != trace::EventKind::compute) continue;
-        const time::Interval& when = input.clock.events[r][static_cast<std::size_t>(event.id)];
-        if (when.begin_ns <= input.cursor.t_ns && input.cursor.t_ns < when.end_ns) computed = &event;
-    }
+    for (const StepRun& run : step_runs(input.trace, rank, at->step, input.memo))
+        for (std::size_t i = run.first; i < run.last; ++i) {
+            const trace::Event& event = input.trace.ranks[r].events[i];
+            if (event.kind != trace::EventKind::compute) continue;
+            const time::Interval& when = input.clock.events[r][static_cast<std::size_t>(event.id)];
+            if (when.begin_ns <= input.cursor.t_ns && input.cursor.t_ns < when.end_ns) computed = &event;
+        }
     return computed != nullptr ? computed : at;
 }
 

@@ -10,7 +10,7 @@ namespace meshscope::view {
 namespace {
 
 constexpr std::size_t kMostBeside = 2, kMostBars = 8;
-constexpr float kCardGap = 10, kCardPad = 12, kCardHigh = 132;
+constexpr float kCardGap = 10, kCardPad = 12, kCardHigh = 132, kMaskSide = 84;
 
 /// The whole mask, its rows in the order of the tokens, a band for whose query each is.
 void small_mask(Painter& p, const AttentionScene& scene, Rect box) {
@@ -23,7 +23,9 @@ void small_mask(Painter& p, const AttentionScene& scene, Rect box) {
         for (const int64_t token : scene.ranks[place].tokens) rows.push_back({token, place});
     std::ranges::sort(rows, {}, &Row::token);
     constexpr std::size_t kMostSmall = 32;
-    if (rows.empty() || scene.way == AttentionWay::heads) return;
+    const bool missing =
+        std::ranges::any_of(scene.ranks, [](const AttentionRank& rank) { return rank.tokens.empty(); });
+    if (missing || scene.way == AttentionWay::heads) return;
     const std::size_t n = rows.size(), drawn = std::min(n, kMostSmall);
     const float each = box.h / static_cast<float>(drawn);
     for (std::size_t i = 0; i < drawn; ++i) {
@@ -70,19 +72,19 @@ void AttentionPicture::card(Rect box, const Input& input, const AttentionScene& 
     const float side = box.y + box.h - kCardPad - y;
     p_.layer = kCells;
     const bool masked = scene.way != AttentionWay::heads && side > 20 && box.w > 240;
-    if (masked) small_mask(p_, scene, {x, y, side, side});
+    if (masked) small_mask(p_, scene, {x, y, std::min(side, kMaskSide), std::min(side, kMaskSide)});
     // The ranks' work; of many the least and the most.
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < scene.n(); ++i) places.push_back(i);
     if (places.size() > kMostBars) {
-        std::ranges::sort(places, {}, [&](std::size_t i) { return scene.ranks[i].flops(); });
+        std::ranges::stable_sort(places, {}, [&](std::size_t i) { return scene.ranks[i].flops(); });
         places = {places.front(), places.back()};
     }
     int64_t most = most_work();
     for (const AttentionScene& other : beside_)
         for (const AttentionRank& rank : other.ranks) most = std::max(most, rank.flops());
     const float high = std::min(22.F, side / static_cast<float>(places.size()));
-    const float left = box.w > 240 ? x + side + 24 : x,
+    const float left = box.w > 240 ? x + kMaskSide + 24 : x,
                 figure = p_.width(format_count(most), Face::mono_small) + 8;
     for (std::size_t i = 0; i < places.size(); ++i) {
         const float top = y + high * static_cast<float>(i);
@@ -115,6 +117,7 @@ void AttentionPicture::comparison(Rect box) {
         const time::Interval span = attention_span(clock, scene);
         return span.end_ns - span.begin_ns;
     };
+    const std::string gap = in_.language == Language::en ? " " : "";  // between sentences
     std::string words;
     const auto other = std::ranges::find_if(beside_, [](const AttentionScene& s) { return !s.empty(); });
     if (scene_.broke_off || (other != beside_.end() && other->broke_off)) {
@@ -125,31 +128,32 @@ void AttentionPicture::comparison(Rect box) {
         const bool sooner = theirs < own;
         const double share = 1.0 - static_cast<double>(std::min(own, theirs)) /
                                        static_cast<double>(std::max<int64_t>(1, std::max(own, theirs)));
-        const bool same = sum(scene_) == sum(*other);
         const auto even = [](const AttentionScene& scene) {
             return std::ranges::all_of(scene.ranks, [&](const AttentionRank& rank) {
                 return rank.flops() == scene.ranks.front().flops();
             });
         };
+        const bool alike =
+            sum(scene_) == sum(*other) && scene_.tokens == other->tokens && scene_.batch == other->batch;
         const bool shared = even(scene_) && even(*other);
-        const bool alike = scene_.word() == other->word();
-        const std::string fast = alike
-                                     ? (sooner ? options_.beside[i].name : p_.say("view.attention.this_run"))
-                                     : attention_cut(p_, sooner ? *other : scene_);
-        words =
-            own == theirs
-                ? p_.say("view.attention.same_time")
-                : p_.say(same ? (shared ? "view.attention.same_shares" : "view.attention.same_sum")
-                              : "view.attention.other_sum",
-                         {arg("flops", format_count(sum(scene_))), arg("theirs", format_count(sum(*other))),
-                          arg("cut", fast), arg("percent", format_percent(share))});
+        const std::string& name = options_.beside[i].name;
+        const std::vector<MessageArg> args{arg("flops", format_count(sum(scene_))),
+                                           arg("theirs", format_count(sum(*other))), arg("other", name),
+                                           arg("first", sooner ? name : p_.say("view.attention.this_run")),
+                                           arg("percent", format_percent(share))};
+        words = p_.say(!alike   ? "view.attention.unlike"
+                       : shared ? "view.attention.same_shares"
+                                : "view.attention.same_sum",
+                       args);
+        if (alike)
+            words += gap + p_.say(own == theirs ? "view.attention.same_time" : "view.attention.sooner", args);
     } else {
         int64_t least = most_work();
         for (const AttentionRank& rank : scene_.ranks) least = std::min(least, rank.flops());
         words = p_.say(least == most_work() ? "view.attention.balanced" : "view.attention.unbalanced",
                        {arg("least", format_count(least)), arg("most", format_count(most_work()))});
         if (least < most_work() && scene_.way == AttentionWay::ring)
-            words += " " + p_.say("view.attention.slowest");
+            words += gap + p_.say("view.attention.slowest");
     }
     const bool masks = scene_.n() <= kMostRows && scene_.way != AttentionWay::heads;
     const bool hatched = masks && std::ranges::any_of(scene_.ranks, [](const AttentionRank& rank) {
@@ -157,14 +161,26 @@ void AttentionPicture::comparison(Rect box) {
                                  return block.event < 0 && block.cells_known;
                              });
                          });
-    if (hatched) words += " " + p_.say("view.attention.masked");
+    const std::string masked = words + gap + p_.say("view.attention.masked");
+    const float line = p_.line_height(Face::caption);
+    // Where it leaves room for what can be run.
+    const auto lines = static_cast<float>(p_.wrap(masked, Face::caption, w).size());
+    if (hatched && 8 + lines * line + 4 + kChip <= box.h - 6) words = masked;
     p_.tell(words);
     float y = p_.paragraph(words, {x, box.y + 8}, Face::caption, Token::soft, w) + 4;
+    // A way that the reader of scenarios would refuse is none.
+    const auto n = static_cast<int64_t>(scene_.n());
+    const auto possible = [&](const std::string& word) {
+        if (scene_.tokens == 0) return false;
+        if (word == "heads") return scene_.heads % n == 0 && scene_.kv_heads % n == 0;
+        if (word == "gather") return true;  // with the cut that this run has
+        return scene_.tokens % (word == "head_tail" ? 2 * n : n) == 0;
+    };
     std::vector<Chip> chips;
     for (std::size_t i = 0; i < options_.offers.size(); ++i) {
         const AttentionOffer& offer = options_.offers[i];
         const auto shows = [&](const AttentionScene& scene) { return scene.word() == offer.word; };
-        if (shows(scene_) || std::ranges::any_of(beside_, shows)) continue;
+        if (shows(scene_) || std::ranges::any_of(beside_, shows) || !possible(offer.word)) continue;
         const std::string name = p_.say("view.attention.cut." + offer.word);
         chips.push_back(
             {p_.say(offer.running ? "view.attention.running" : "view.attention.run_with", {arg("cut", name)}),

@@ -22,7 +22,7 @@ Picture attention_facts(const Input& input, const AttentionOptions& options) {
     const std::size_t place = scene.place();
     const AttentionRank& rank = scene.own();
     list.head(scene.unit, "rank " + std::to_string(scene.rank));
-    if (scene.way == AttentionWay::heads)
+    if (scene.way == AttentionWay::heads && scene.tokens > 0)
         list.sentence(
             p.say("view.attention.facts.heads", {arg("ranks", static_cast<int64_t>(scene.n())),
                                                  arg("heads", scene.heads), arg("tokens", scene.tokens)}));
@@ -55,10 +55,15 @@ Picture attention_facts(const Input& input, const AttentionOptions& options) {
                  options.sums ? format_count(block.flops) + " FLOP" : "", pairs,
                  {"kernel", rank.rank, block.event});
     }
-    const auto masked = static_cast<int64_t>(scene.n() - order.size());
-    if ((scene.way == AttentionWay::ring || scene.way == AttentionWay::gather) && masked > 0 &&
-        rank.blocks[place].cells_known && options.sums)
-        list.sentence(p.say("view.attention.facts.masked", {arg("blocks", masked), arg("rank", rank.rank)}));
+    if (options.sums && order.size() + rank.unplaced.size() > kMost)
+        list.sentence(p.say("view.attention.facts.more",
+                            {arg("blocks", static_cast<int64_t>(order.size() + rank.unplaced.size() -
+                                                                std::min(order.size(), kMost)))}));
+    const auto masked = std::ranges::count_if(
+        rank.blocks, [](const AttentionBlock& block) { return block.event < 0 && block.cells_known; });
+    if ((scene.way == AttentionWay::ring || scene.way == AttentionWay::gather) && masked > 0 && options.sums)
+        list.sentence(p.say("view.attention.facts.masked",
+                            {arg("blocks", static_cast<int64_t>(masked)), arg("rank", rank.rank)}));
     for (const auto* calls : {&rank.exchanges, &rank.home}) {
         if (calls->empty() || !options.senders_covered.empty()) continue;
         const trace::Event& event = input.trace.event(rank.rank, calls->front());

@@ -45,10 +45,12 @@ float AttentionPicture::many(float y, float room) {
     const float line = p_.line_height(Face::caption), side = std::clamp(room - 2 * line - 16, 160.F, 420.F);
     p_.layer = kWords;
     const float wide = in_.size.width - 2 * kPad;
-    const std::string words = p_.say("view.attention.many", {arg("ranks", static_cast<int64_t>(scene_.n()))});
+    const bool swaps = scene_.way == AttentionWay::heads;  // then no rank computes with another's keys
+    const std::string words = p_.say(swaps ? "view.attention.many.heads" : "view.attention.many",
+                                     {arg("ranks", static_cast<int64_t>(scene_.n()))});
     p_.tell(words);
     const float top = p_.paragraph(words, {kPad, y}, Face::caption, Token::mute, wide) + 4;
-    matrix({kPad, top, side, side});
+    if (!swaps) matrix({kPad, top, side, side});
     // The selected rank, the one with the least and the one with the most to compute.
     const auto by_work = [&](std::size_t a, std::size_t b) {
         return scene_.ranks[a].flops() < scene_.ranks[b].flops();
@@ -61,7 +63,7 @@ float AttentionPicture::many(float y, float room) {
         shown.insert(*std::ranges::max_element(places, by_work));
     }
     float at = top;
-    const float x = kPad + side + 24, right = in_.size.width - kPad;
+    const float x = swaps ? kPad : kPad + side + 24, right = in_.size.width - kPad;
     for (const std::size_t place : shown) {
         const Rect box{x, at, right - x, 84};
         if (box.w < 180) break;
@@ -70,7 +72,7 @@ float AttentionPicture::many(float y, float room) {
         if (options_.sums) work(place, {x + 136, box.w - 150}, box);
         at += 92;
     }
-    return std::max(top + side, at) + 10;
+    return (swaps ? at : std::max(top + side, at)) + 10;
 }
 
 }  // namespace meshscope::view

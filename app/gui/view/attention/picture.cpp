@@ -6,6 +6,7 @@
 #include "app/gui/view/format.h"
 #include "app/gui/view/forms.h"
 #include "app/gui/view/op_strip.h"
+#include "app/gui/view/run_end.h"
 #include "app/gui/view/sheet.h"
 #include "core/trace/recorded.h"
 
@@ -42,6 +43,12 @@ AttentionPicture::AttentionPicture(const Input& input, const AttentionOptions& o
     : in_(input), options_(options), p_(input), scene_(attention_scene(input)) {
     for (std::size_t place = 0; place < scene_.n(); ++place)
         now_.push_back(attention_now(input, scene_, place));
+    if (scene_.broke_off)
+        if (const auto end = run_end(input.trace))
+            for (std::size_t place = 0; place < scene_.n(); ++place)
+                if (const auto gone = gone_ns(input.clock, *end, scene_.ranks[place].rank);
+                    gone && input.cursor.t_ns >= *gone)
+                    now_[place].doing = AttentionNow::Doing::ended;
     for (const RunBeside& run : options.beside)
         beside_.push_back(attention_like(run.trace, scene_, input.memo));
     if (options.sums) return;
@@ -52,6 +59,9 @@ AttentionPicture::AttentionPicture(const Input& input, const AttentionOptions& o
 std::string AttentionPicture::title() const {
     constexpr const char* kTitles[]{"view.attention.title.alone", "view.attention.title.ring",
                                     "view.attention.title.gather", "view.attention.title.heads"};
+    if (scene_.tokens == 0)
+        return p_.say("view.attention.title.unknown", {arg("ranks", static_cast<int64_t>(scene_.n())),
+                                                       arg("cut", attention_cut(p_, scene_))});
     std::string id = kTitles[static_cast<std::size_t>(scene_.way)];
     if (scene_.backward) id += ".back";
     return p_.say(id, {arg("tokens", format_count(scene_.tokens)),
@@ -73,6 +83,17 @@ float AttentionPicture::header() {
         p_.text(fitting, {beside, 10 + (kChip - line) / 2}, Face::title, Token::text);
     else
         y = p_.paragraph(full, {kPad, y}, Face::title, Token::text, right - kPad) + 4;
+    // Which attention it is, at the right where there is room.
+    std::string which = scene_.unit + " · " + p_.say("view.attention.step", {arg("step", scene_.step)});
+    if (tells_microbatch(in_.trace, scene_.rank,
+                         in_.trace.event(scene_.rank, attention_events(scene_.own()).front())))
+        which += " · " + p_.say("view.attention.microbatch", {arg("microbatch", scene_.microbatch)});
+    const bool again = scene_.phase == Phase::backward && !scene_.backward;
+    which += " · " + p_.say(again ? "view.attention.again" : "view.phase." + std::string(name(scene_.phase)));
+    if (!fitting.empty() &&
+        beside + p_.width(full, Face::title) + 24 + p_.width(which, Face::caption) <= right)
+        p_.text(which, {right, 10 + (kChip - p_.line_height(Face::caption)) / 2}, Face::caption, Token::mute,
+                Align::right);
     return y;
 }
 
@@ -92,6 +113,10 @@ float AttentionPicture::notes(float y) {
 std::vector<std::string> AttentionPicture::strip_words(const trace::Event& event) const {
     const AttentionRank& rank = scene_.own();
     const auto of = [&](std::size_t place) { return int64_t{scene_.ranks[place].rank}; };
+    for (const AttentionBlock& block : rank.unplaced) {
+        if (block.merge == event.id) return {"merge"};
+        if (block.event == event.id) return {"attention"};
+    }
     for (std::size_t keys = 0; keys < rank.blocks.size(); ++keys) {
         if (rank.blocks[keys].merge == event.id) return {"merge"};
         if (rank.blocks[keys].event != event.id) continue;
@@ -212,7 +237,10 @@ Picture AttentionPicture::draw() {
     float y = header();
     if (scene_.empty()) {
         p_.layer = kWords;
-        return p_.take(p_.nothing(p_.say("view.attention.none", {arg("step", scene_.step)}), {kPad, y}));
+        const bool off = in_.trace.info.level == trace::Level::off;
+        return p_.take(
+            p_.nothing(p_.say(off ? "view.attention.off" : "view.attention.none", {arg("step", scene_.step)}),
+                       {kPad, y}));
     }
     y = strip(y);
     y = notes(y);
@@ -237,7 +265,7 @@ void AttentionPicture::tell() {
         std::string words = "rank " + std::to_string(rank.rank);
         if (!rank.tokens.empty())
             words += ", " + p_.say("view.attention.tokens", {arg("tokens", token_ranges(rank.tokens))});
-        if (options_.sums)
+        if (options_.sums && !scene_.broke_off)
             words += ": " +
                      p_.say("view.attention.done", {arg("done", format_count(now_[place].flops)),
                                                     arg("all", format_count(rank.flops()))}) +

@@ -47,7 +47,10 @@ void AttentionPicture::name_of(std::size_t place, Part part, Rect box) {
     const bool two = box.h >= line + small + 8;
     float y = box.y + (box.h - (two ? line + small + 2 : line)) / 2;
     p_.layer = kWords;
-    p_.symbol({part.x + 6, y + line / 2}, 5, origin, origin_hue(origin));
+    if (now.doing == Doing::ended)
+        p_.cross({part.x + 6, y + line / 2}, 5, Token::err, 2);
+    else
+        p_.symbol({part.x + 6, y + line / 2}, 5, origin, origin_hue(origin));
     p_.text("rank " + std::to_string(scene_.ranks[place].rank), {part.x + 18, y}, Face::body, Token::text,
             Align::left, {"rank", scene_.ranks[place].rank});
     y += line + 2;
@@ -234,7 +237,7 @@ void AttentionPicture::gradients(std::size_t place, Part part, Rect box) {
 
 void AttentionPicture::work(std::size_t place, Part part, Rect box) {
     const int64_t all = scene_.ranks[place].flops(), done = now_[place].flops;
-    const std::string total = format_count(all);
+    const std::string total = format_count(scene_.broke_off ? done : all);
     const float figure_w = std::max(56.F, p_.width(format_count(most_work()), Face::mono) + 8);
     const float most = part.w - figure_w, each = most / static_cast<float>(most_work());
     const float line = p_.line_height(Face::caption), bar = std::min(18.F, box.h - 10);
@@ -243,9 +246,11 @@ void AttentionPicture::work(std::size_t place, Part part, Rect box) {
     p_.layer = kWords;
     if (two) {
         const std::string words =
-            p_.fit({p_.say("view.attention.done", {arg("done", format_count(done)), arg("all", total)}),
-                    format_count(done)},
-                   Face::caption, part.w);
+            scene_.broke_off
+                ? ""
+                : p_.fit({p_.say("view.attention.done", {arg("done", format_count(done)), arg("all", total)}),
+                          format_count(done)},
+                         Face::caption, part.w);
         if (!words.empty()) p_.text(words, {part.x, y}, Face::caption, Token::soft);
     }
     const float top = y + (two ? line + 3 : 0);

@@ -85,6 +85,7 @@ void AttentionPicture::swap_row(std::size_t place, const Columns& c, float y) {
     const Id id{"rank", rank.rank};
     const float lines = static_cast<float>(std::max<std::size_t>(1, rank.exchanges.size()));
     for (std::size_t line = 0; line < rank.exchanges.size(); ++line) {
+        if (during.h / lines < p_.line_height(Face::mono_small) - 3) break;  // no room for letters
         p_.layer = kWords;
         p_.label(
             {c.keys.x, during.y + during.h / lines * static_cast<float>(line), kLetters, during.h / lines},
@@ -138,7 +139,8 @@ void AttentionPicture::swap_flights(const Columns& c, float y) {
         const auto r = static_cast<std::size_t>(rank.rank);
         const auto& hops = in_.trace.ranks[r].hops;
         for (const auto* calls : {&rank.exchanges, &rank.home})
-            for (const int32_t call : *calls) {
+            for (std::size_t line = 0; line < calls->size(); ++line) {
+                const int32_t call = (*calls)[line];
                 const auto range = std::ranges::equal_range(hops, call, {}, &trace::Hop::event);
                 for (auto hop = range.begin(); hop != range.end(); ++hop) {
                     const auto& at = in_.clock.hops[r][static_cast<std::size_t>(hop - hops.begin())];
@@ -159,7 +161,8 @@ void AttentionPicture::swap_flights(const Columns& c, float y) {
                         out ? left.y + left.h / 2 : left.y + left.h * (static_cast<float>(to) + 0.5F) / n};
                     const Point b{out ? right.x : right.x + right.w * (static_cast<float>(from) + 0.5F) / n,
                                   out ? right.y + right.h * (static_cast<float>(from) + 0.5F) / n
-                                      : right.y + right.h / 2};
+                                      : right.y + right.h * (static_cast<float>(line) + 0.5F) /
+                                                      static_cast<float>(calls->size())};
                     const auto hue = origin_hue(static_cast<int64_t>(out ? to : from));
                     auto& way = p_.line(a, b, hue, 1.2F);
                     way.stroke_alpha = 0.6F;
