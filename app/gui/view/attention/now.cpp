@@ -79,7 +79,7 @@ AttentionNow attention_now(const Input& input, const AttentionScene& scene, std:
     const AttentionRank& rank = scene.ranks[place];
     AttentionNow now;
     bool all_done = true, begun = false;
-    const auto look = [&](const AttentionBlock& block, int32_t place) {
+    const auto look = [&](const AttentionBlock& block, int32_t keys) {
         if (block.event < 0) return;
         const float share = share_done(input, rank.rank, block.event);
         now.flops +=
@@ -87,8 +87,8 @@ AttentionNow attention_now(const Input& input, const AttentionScene& scene, std:
         const float merged = block.merge < 0 ? share : share_done(input, rank.rank, block.merge);
         begun = begun || share > 0;
         all_done = all_done && share >= 1 && merged >= 1;
-        if (share > 0 && share < 1) now = {Doing::computes, place, share, -1, now.flops};
-        if (block.merge >= 0 && merged > 0 && merged < 1) now = {Doing::merges, place, merged, -1, now.flops};
+        if (share > 0 && share < 1) now = {Doing::computes, keys, share, -1, now.flops};
+        if (block.merge >= 0 && merged > 0 && merged < 1) now = {Doing::merges, keys, merged, -1, now.flops};
     };
     for (std::size_t keys = 0; keys < rank.blocks.size(); ++keys)
         look(rank.blocks[keys], static_cast<int32_t>(keys));
