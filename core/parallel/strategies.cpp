@@ -100,9 +100,8 @@ mesh::Shape StrategyUse::data_sizes() const {
 }
 
 std::optional<std::size_t> StrategyUse::dim(mesh::Role role) const {
-    for (std::size_t d = 0; d < std::min(names.size(), shape.size()); ++d)
-        if (mesh::role_of(names[d]) == role) return d;
-    return std::nullopt;
+    const auto d = mesh::roles_of(names).of(role);
+    return d && *d < shape.size() ? d : std::nullopt;  // a wrong number of names was reported
 }
 
 std::vector<std::pair<std::string_view, int64_t>> StrategyUse::head_counts() const {

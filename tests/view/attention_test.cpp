@@ -9,10 +9,8 @@
 #include "app/gui/view/attention/softmax.h"
 #include "app/gui/view/attention/view.h"
 #include "app/gui/view/operands.h"
-#include "tests/test.h"
-#include "tests/view/failure_stage.h"
+#include "tests/view/layer_run.h"
 #include "tests/view/picture_check.h"
-#include "tests/view/stage.h"
 
 using namespace meshscope;
 using test::find;
@@ -22,22 +20,17 @@ using Doing = view::AttentionNow::Doing;
 
 namespace {
 
+const std::string kGpt =
+    "kind = \"gpt\"\nvocab = 32\nseq = 16\ndim = 16\nheads = 4\nhidden = 32\nlayers = 1\nseed = 1\n";
+
 /// A gpt of one block, 16 tokens, 4 heads of 4 numbers, on a mesh.
-struct Run {
+struct Run : test::LayerRun {
     explicit Run(const std::string& mesh_and_parallel, const std::string& rest = "",
-                 const std::string& model =
-                     "kind = \"gpt\"\nvocab = 32\nseq = 16\ndim = 16\nheads = 4\n"
-                     "hidden = 32\nlayers = 1\nseed = 1\n",
-                 const std::string& faults = "") {
-        const auto run = test::failure::record_of(
-            "format = 1\n[model]\n" + model +
-            "[data]\nkind = \"tokens\"\nsamples = 2\nseed = 1\n[train]\nsteps = 1\nglobal_batch = 2\n"
-            "[optimizer]\nkind = \"sgd\"\nlr = 0.1\n" +
-            rest + "[mesh]\n" + mesh_and_parallel + faults);
-        REQUIRE(run);
-        trace = *run;
-        clock = time::modelled(trace, time::classroom());
-    }
+                 const std::string& model = kGpt, const std::string& faults = "")
+        : LayerRun("format = 1\n[model]\n" + model +
+                   "[data]\nkind = \"tokens\"\nsamples = 2\nseed = 1\n[train]\nsteps = 1\nglobal_batch = 2\n"
+                   "[optimizer]\nkind = \"sgd\"\nlr = 0.1\n" +
+                   rest + "[mesh]\n" + mesh_and_parallel + faults) {}
     const trace::Event& event(int32_t rank, std::string_view name_or_rule, int which = 0) const {
         for (const trace::Event& e : trace.ranks[static_cast<std::size_t>(rank)].events)
             if ((trace.text(e.name) == name_or_rule || trace.text(e.rule) == name_or_rule) && which-- == 0)
@@ -45,25 +38,13 @@ struct Run {
         FAIL("no " << name_or_rule);
         return trace.ranks.front().events.front();
     }
-    time::Interval time_of(int32_t rank, const trace::Event& e) const {
-        return clock.events[static_cast<std::size_t>(rank)][static_cast<std::size_t>(e.id)];
-    }
     view::Input at(int32_t rank, int64_t t_ns, view::Size size = {1232, 596}) {
-        selection.rank = rank;
-        return {trace, clock, {t_ns}, selection, size, view::Language::en, measure, texts};
+        return LayerRun::at(rank, t_ns, size);
     }
-    /// Within an event of rank `rank`.
     view::Input within(int32_t rank, const trace::Event& e, double part = 0.5,
                        view::Size size = {1232, 596}) {
-        const time::Interval t = time_of(rank, e);
-        return at(rank, t.begin_ns + std::llround(static_cast<double>(t.end_ns - t.begin_ns) * part), size);
+        return into(rank, e.id, part, size);
     }
-
-    trace::Trace trace;
-    time::Clock clock;
-    view::Selection selection;
-    test::FakeMeasure measure;
-    test::CatalogueTexts texts{view::Language::en};
 };
 
 const std::string kFour = "shape = [4]\nnames = [\"cp\"]\n[parallel]\n";
@@ -319,9 +300,7 @@ TEST_CASE("what a rank computes is the same whatever the record tells of whose k
 }
 
 TEST_CASE("where the run broke off nobody is done, and no time is told") {
-    Run run(kNeighbours, "",
-            "kind = \"gpt\"\nvocab = 32\nseq = 16\ndim = 16\nheads = 4\nhidden = 32\n"
-            "layers = 1\nseed = 1\n",
+    Run run(kNeighbours, "", kGpt,
             "[[faults]]\nkind = \"kill\"\nrank = 2\nstep = 0\nrule = \"cp.permute.kv\"\n"
             "hop = 0\n");
     const auto scene = attention_scene(run.within(0, run.event(0, "attention")));

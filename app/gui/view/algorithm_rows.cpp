@@ -24,9 +24,7 @@ bool all_came(const trace::Trace& trace, const CallLandings& call) {
     // In a run that failed a call that was left counts fewer bytes than others got from it.
     std::vector<int64_t> seen(call.ranks.size(), 0);
     for (std::size_t m = 0; m < call.ranks.size(); ++m)
-        for (const trace::Hop& hop :
-             std::ranges::equal_range(trace.ranks[static_cast<std::size_t>(call.ranks[m])].hops,
-                                      call.events[m], {}, &trace::Hop::event)) {
+        for (const trace::Hop& hop : hops_of(trace, call.ranks[m], call.events[m])) {
             const auto from = std::ranges::find(call.ranks, hop.src);
             if (from != call.ranks.end())
                 seen[static_cast<std::size_t>(from - call.ranks.begin())] += hop.bytes;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/gui/view/event_times.h"
+
 namespace meshscope::view {
 namespace {
 
@@ -42,9 +44,7 @@ class Collector {
             member_of[static_cast<std::size_t>(call_.ranks[m])] = static_cast<int32_t>(m);
         for (std::size_t m = 0; m < call_.ranks.size(); ++m) {
             if (!present(m)) continue;
-            const auto& hops = trace_.ranks[static_cast<std::size_t>(call_.ranks[m])].hops;
-            for (const trace::Hop& hop :
-                 std::ranges::equal_range(hops, call_.events[m], {}, &trace::Hop::event)) {
+            for (const trace::Hop& hop : hops_of(trace_, call_.ranks[m], call_.events[m])) {
                 if (hop.src < 0 || static_cast<std::size_t>(hop.src) >= member_of.size()) continue;
                 const int32_t sender = member_of[static_cast<std::size_t>(hop.src)];
                 if (sender >= 0) each(hop, sender, static_cast<int32_t>(m));

@@ -7,9 +7,9 @@
 
 #include "app/gui/view/collective_state.h"
 #include "app/gui/view/common.h"
+#include "app/gui/view/event_times.h"
 #include "app/gui/view/matrices.h"
 #include "app/gui/view/matrices_view.h"
-#include "app/gui/view/op_strip.h"
 #include "app/gui/view/parameter_life.h"
 
 namespace meshscope::view {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/gui/view/common.h"
+#include "app/gui/view/focus.h"
 #include "app/gui/view/matrices.h"
 #include "app/gui/view/memo.h"
 #include "app/gui/view/op_strip.h"
@@ -198,17 +199,13 @@ const trace::Event* beside_prefetch(const Moment& input, int32_t rank, const tra
 }  // namespace
 
 MatrixScene matrix_scene(const Moment& input, std::size_t most) {
+    const Focus focus = focus_of(input);
     MatrixScene nothing;
-    nothing.rank = focus_rank(input.trace, input.selection);
-    nothing.step = std::max(0, step_at(input.trace, input.clock, input.cursor.t_ns, input.memo));
+    nothing.rank = focus.rank;
+    nothing.step = focus.step;
     if (input.trace.ranks.empty()) return nothing;
-    const trace::Event* at = selected_event(input.trace, input.selection);
-    if (at != nullptr && *input.selection.event_rank != nothing.rank) at = nullptr;
-    if (at == nullptr)
-        if (const auto now = event_at(input.trace, input.clock, input.cursor, nothing.rank))
-            at = beside_prefetch(input, nothing.rank, &input.trace.event(nothing.rank, now->event));
-    if (at != nullptr && at->step >= 0) nothing.step = at->step;
-    if (at != nullptr && at->step != nothing.step) at = nullptr;
+    const trace::Event* at = focus.event;
+    if (at != nullptr && !focus.chosen) at = beside_prefetch(input, focus.rank, at);
     constexpr std::size_t kKept = 4;  // as the cursor goes on, both the picture and the facts ask for one
     const std::tuple key(nothing.rank, nothing.step, at == nullptr ? -1 : at->id, most);
     return *found_once<MatrixScene>(input.memo, kKept, input.trace, nullptr, key,

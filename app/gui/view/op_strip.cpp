@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "app/gui/view/common.h"
+#include "app/gui/view/event_times.h"
 #include "app/gui/view/format.h"
 #include "app/gui/view/timeline_end.h"
 
@@ -15,15 +16,13 @@ constexpr std::ptrdiff_t kMostHopLines = 16;
 
 /// Where the hops of an event end, as lines in its bar.
 void hop_lines(Painter& p, const Input& input, int32_t rank, const trace::Event& event, Rect box) {
-    const auto r = static_cast<std::size_t>(rank);
-    const auto& hops = input.trace.ranks[r].hops;
-    const auto range = std::ranges::equal_range(hops, event.id, {}, &trace::Hop::event);
-    if (std::ssize(range) > kMostHopLines) return;
-    const time::Interval& at = input.clock.events[r][static_cast<std::size_t>(event.id)];
+    const auto hops = hops_of(input.trace, rank, event.id);
+    if (std::ssize(hops) > kMostHopLines) return;
+    const time::Interval& at = time_of(input.clock, rank, event.id);
     const auto whole = static_cast<float>(std::max<int64_t>(1, at.end_ns - at.begin_ns));
-    for (auto hop = range.begin(); hop != range.end(); ++hop) {
-        const auto& times = input.clock.hops[r][static_cast<std::size_t>(hop - hops.begin())];
-        const float x = box.x + box.w * static_cast<float>(times.end_ns - at.begin_ns) / whole;
+    for (const trace::Hop& hop : hops) {
+        const int64_t end_ns = time_of(input.trace, input.clock, rank, hop).end_ns;
+        const float x = box.x + box.w * static_cast<float>(end_ns - at.begin_ns) / whole;
         if (x > box.x + 6 && x < box.x + box.w - 6)
             p.line({x, box.y + 2}, {x, box.y + box.h - 2}, op_hue(event.op), 1).stroke_style = Stroke::dashed;
     }
@@ -34,23 +33,7 @@ bool is_beside(const trace::Event& event) {
     return event.kind == trace::EventKind::collective || event.stream != Stream::compute;
 }
 
-/// A word steps aside for the cursor.
-Rect beside_cursor(const Input& input, const time::Interval& at, Rect box, float now) {
-    if (input.cursor.t_ns <= at.begin_ns || input.cursor.t_ns >= at.end_ns) return box;
-    if (now - box.x > box.w / 2) return {box.x, box.y, now - box.x - 2, box.h};
-    return {now + 2, box.y, box.x + box.w - now - 2, box.h};
-}
-
 }  // namespace
-
-float share_done(const Input& input, int32_t rank, int32_t event) {
-    if (event < 0) return 1;
-    const time::Interval& at =
-        input.clock.events[static_cast<std::size_t>(rank)][static_cast<std::size_t>(event)];
-    if (input.cursor.t_ns >= at.end_ns) return 1;
-    if (input.cursor.t_ns <= at.begin_ns) return 0;
-    return static_cast<float>(input.cursor.t_ns - at.begin_ns) / static_cast<float>(at.end_ns - at.begin_ns);
-}
 
 float draw_op_strip(Painter& p, const Input& input, const OpStrip& strip, float left, float right, float y) {
     const int bars = p.layer;
@@ -87,7 +70,7 @@ float draw_op_strip(Painter& p, const Input& input, const OpStrip& strip, float 
         p.alpha = 1;
         p.layer = bars + 1;
         if (!compute) hop_lines(p, input, strip.rank, event, box);
-        const Rect place = beside_cursor(input, at, box, x(input.cursor.t_ns));
+        const Rect place = aside(box, x(input.cursor.t_ns));  // a word steps aside for the cursor
         const std::string words = p.fit(strip.words(event), Face::caption, place.w - 8);
         p.layer = bars + 2;
         if (!words.empty())

@@ -29,9 +29,6 @@ struct OpStrip {
 float draw_op_strip(Painter& painter, const Input& input, const OpStrip& strip, float left, float right,
                     float y);
 
-/// Share of an event's time that has passed at the cursor: 0 before it, 1 once it has ended.
-float share_done(const Input& input, int32_t rank, int32_t event);
-
 /// The next (`by` 1) or the previous (-1) of these events of a rank, on the clock: behind the selected one
 /// where it is one of them, else behind the one that began last before the cursor. Nothing behind the last.
 std::optional<EventRef> next_in_strip(const Moment& at, int32_t rank, std::vector<int32_t> events, int by);

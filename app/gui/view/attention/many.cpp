@@ -3,8 +3,8 @@
 #include <set>
 
 #include "app/gui/view/attention/picture.h"
+#include "app/gui/view/event_times.h"
 #include "app/gui/view/format.h"
-#include "app/gui/view/op_strip.h"
 
 namespace meshscope::view {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "app/gui/view/attention/picture.h"
-#include "app/gui/view/op_strip.h"
+#include "app/gui/view/event_times.h"
 
 namespace meshscope::view {
 namespace {

@@ -3,14 +3,10 @@
 #include <cmath>
 
 #include "app/gui/view/attention/scene.h"
-#include "app/gui/view/op_strip.h"
+#include "app/gui/view/event_times.h"
 
 namespace meshscope::view {
 namespace {
-
-const time::Interval& time_of(const Input& input, int32_t rank, int32_t event) {
-    return input.clock.events[static_cast<std::size_t>(rank)][static_cast<std::size_t>(event)];
-}
 
 /// When a rank goes on to the buffers that came with its exchanges: each has come, and what is computed with
 /// those before it is done.
@@ -20,12 +16,12 @@ std::vector<int64_t> in_use_from(const Input& input, const AttentionRank& rank) 
     const auto use = [&](std::size_t place) {
         const AttentionBlock& block = rank.blocks[place];
         for (const int32_t id : {block.event, block.merge})
-            if (id >= 0) used = std::max(used, time_of(input, rank.rank, id).end_ns);
+            if (id >= 0) used = std::max(used, time_of(input.clock, rank.rank, id).end_ns);
     };
     for (std::size_t place = 0; place < rank.blocks.size(); ++place)
         if (rank.blocks[place].turn == 0) use(place);
     for (std::size_t i = 0; i < rank.exchanges.size() && i < rank.comes.size(); ++i) {
-        from.push_back(std::max(used, time_of(input, rank.rank, rank.exchanges[i]).end_ns));
+        from.push_back(std::max(used, time_of(input.clock, rank.rank, rank.exchanges[i]).end_ns));
         if (rank.comes[i] >= 0) use(static_cast<std::size_t>(rank.comes[i]));
     }
     return from;
@@ -33,17 +29,9 @@ std::vector<int64_t> in_use_from(const Input& input, const AttentionRank& rank) 
 
 /// How far a call's message to this rank has come: 0 … 1, by its hop where the record has one.
 float arrived(const Input& input, int32_t rank, int32_t event) {
-    const auto r = static_cast<std::size_t>(rank);
-    const auto& hops = input.trace.ranks[r].hops;
-    const auto range = std::ranges::equal_range(hops, event, {}, &trace::Hop::event);
-    for (auto hop = range.begin(); hop != range.end(); ++hop) {
-        if (hop->elements == 0) continue;
-        const time::Interval& at = input.clock.hops[r][static_cast<std::size_t>(hop - hops.begin())];
-        if (input.cursor.t_ns >= at.end_ns) return 1;
-        if (input.cursor.t_ns <= at.begin_ns) return 0;
-        return static_cast<float>(input.cursor.t_ns - at.begin_ns) /
-               static_cast<float>(at.end_ns - at.begin_ns);
-    }
+    for (const trace::Hop& hop : hops_of(input.trace, rank, event))
+        if (hop.elements > 0)
+            return share_of(time_of(input.trace, input.clock, rank, hop), input.cursor.t_ns);
     return share_done(input, rank, event);
 }
 
@@ -56,7 +44,7 @@ void flights_of(const Input& input, const AttentionScene& scene, bool gradients,
         const std::vector<int64_t> use = gradients ? std::vector<int64_t>() : in_use_from(input, rank);
         for (std::size_t i = 0; i < calls.size() && i < origins.size(); ++i) {
             if (origins[i] < 0) continue;
-            if (input.cursor.t_ns < time_of(input, rank.rank, calls[i]).begin_ns) continue;
+            if (input.cursor.t_ns < time_of(input.clock, rank.rank, calls[i]).begin_ns) continue;
             const float share = arrived(input, rank.rank, calls[i]);
             const bool rests = share >= 1 && !gradients && input.cursor.t_ns < use[i];
             if (share >= 1 && !rests) continue;
@@ -124,18 +112,16 @@ std::vector<AttentionFlight> attention_flights(const Input& input, const Attenti
 std::vector<std::size_t> attention_held(const Input& input, const AttentionScene& scene, std::size_t place) {
     const AttentionRank& rank = scene.ranks[place];
     std::vector<std::size_t> held;
-    const auto r = static_cast<std::size_t>(rank.rank);
-    const auto& hops = input.trace.ranks[r].hops;
+    const auto landed = [&](const trace::Hop& hop) {
+        return input.cursor.t_ns >= time_of(input.trace, input.clock, rank.rank, hop).end_ns;
+    };
     for (std::size_t origin = 0; origin < scene.n(); ++origin) {
         bool here = origin == place;
-        for (const int32_t call : rank.exchanges) {
-            here = here || share_done(input, rank.rank, call) >= 1;
-            const auto range = std::ranges::equal_range(hops, call, {}, &trace::Hop::event);
-            for (auto hop = range.begin(); hop != range.end() && !here; ++hop)
-                here = hop->chunk == static_cast<int32_t>(origin) &&
-                       input.cursor.t_ns >=
-                           input.clock.hops[r][static_cast<std::size_t>(hop - hops.begin())].end_ns;
-        }
+        for (const int32_t call : rank.exchanges)
+            here = here || share_done(input, rank.rank, call) >= 1 ||
+                   std::ranges::any_of(hops_of(input.trace, rank.rank, call), [&](const trace::Hop& hop) {
+                       return hop.chunk == static_cast<int32_t>(origin) && landed(hop);
+                   });
         if (here) held.push_back(origin);
     }
     return held;

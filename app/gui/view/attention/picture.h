@@ -69,7 +69,15 @@ class AttentionPicture {
 
     float swap_rows(float y, float room);
     void swap_row(std::size_t place, const Columns& c, float y);
+    /// A message of Ulysses' swap, from one place to another.
+    struct Swap {
+        std::size_t from = 0, to = 0;
+        float share = 0;    ///< of its way
+        bool home = false;  ///< the output, or gradients, on the way back
+        float height = 0;   ///< of its call's line in the receiver's grid, as a share
+    };
     void swap_flights(const Columns& c, float y);
+    void swap_flight(const Swap& swap, const Columns& c, float y);
     Columns swap_columns(float room) const;
     Rect tokens_grid(const Columns& c, float y) const;
     Rect heads_grid(const Columns& c, float y) const;

@@ -9,6 +9,8 @@
 #include <tuple>
 
 #include "app/gui/view/common.h"
+#include "app/gui/view/event_times.h"
+#include "app/gui/view/focus.h"
 #include "app/gui/view/op_strip.h"
 #include "app/gui/view/operands.h"
 #include "app/gui/view/timeline_bars.h"
@@ -115,10 +117,8 @@ AttentionWay way_of(const std::vector<std::string_view>& rules) {
 
 /// The sender of a call's only message to this rank: a place, or -1 where the record has no hop of it.
 int32_t sender(const trace::Trace& trace, const AttentionScene& scene, int32_t rank, int32_t event) {
-    const auto range = std::ranges::equal_range(trace.ranks[static_cast<std::size_t>(rank)].hops, event, {},
-                                                &trace::Hop::event);
     int32_t src = -1;
-    for (const trace::Hop& hop : range)
+    for (const trace::Hop& hop : hops_of(trace, rank, event))
         if (hop.elements > 0) src = hop.src;
     const auto at = std::ranges::find(scene.ranks, src, &AttentionRank::rank);
     return at == scene.ranks.end() ? -1 : static_cast<int32_t>(at - scene.ranks.begin());
@@ -344,21 +344,14 @@ std::string_view AttentionScene::word() const {
 }
 
 AttentionScene attention_scene(const Moment& now) {
+    const Focus focus = focus_of(now);
     AttentionScene nothing;
-    nothing.rank = focus_rank(now.trace, now.selection);
-    nothing.step = std::max(0, step_at(now.trace, now.clock, now.cursor.t_ns, now.memo));
+    nothing.rank = focus.rank;
+    nothing.step = focus.step;
     if (now.trace.ranks.empty()) return nothing;
-    const trace::Event* at = selected_event(now.trace, now.selection);
-    if (at != nullptr && *now.selection.event_rank != nothing.rank) at = nullptr;
-    if (at == nullptr)
-        if (const auto event = event_at(now.trace, now.clock, now.cursor, nothing.rank))
-            at = &now.trace.event(nothing.rank, event->event);
-    if (at != nullptr && at->step >= 0) nothing.step = at->step;
-    if (at != nullptr && at->step != nothing.step) at = nullptr;
-    const trace::Event* const shown = nearest(now, nothing.rank, nothing.step, at);
+    const trace::Event* const shown = nearest(now, focus.rank, focus.step, focus.event);
     if (shown == nullptr) return nothing;
-    const Pass pass = pass_of(now.trace, *shown);
-    return *found(now.trace, pass, nothing.rank, now.memo);
+    return *found(now.trace, pass_of(now.trace, *shown), focus.rank, now.memo);
 }
 
 std::optional<EventRef> next_of_attention(const Moment& at, int by) {

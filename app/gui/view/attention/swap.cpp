@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "app/gui/view/attention/picture.h"
-#include "app/gui/view/op_strip.h"
+#include "app/gui/view/event_times.h"
 
 namespace meshscope::view {
 namespace {
@@ -12,15 +12,11 @@ constexpr float kLetters = 22;  ///< room for what a line is called
 
 /// Whether a call has brought the part that comes from `origin`: by the hop, or the call's end.
 bool landed(const Input& input, const AttentionRank& rank, int32_t call, int32_t origin) {
-    const auto r = static_cast<std::size_t>(rank.rank);
-    const auto& hops = input.trace.ranks[r].hops;
-    const auto range = std::ranges::equal_range(hops, call, {}, &trace::Hop::event);
-    for (auto hop = range.begin(); hop != range.end(); ++hop) {
-        if (hop->src != origin || hop->elements == 0) continue;
-        return input.cursor.t_ns >= input.clock.hops[r][static_cast<std::size_t>(hop - hops.begin())].end_ns;
-    }
+    for (const trace::Hop& hop : hops_of(input.trace, rank.rank, call))
+        if (hop.src == origin && hop.elements > 0)
+            return input.cursor.t_ns >= time_of(input.trace, input.clock, rank.rank, hop).end_ns;
     // Its own part never travels: it is there once the call has begun.
-    const time::Interval& at = input.clock.events[r][static_cast<std::size_t>(call)];
+    const time::Interval& at = time_of(input.clock, rank.rank, call);
     if (origin == rank.rank) return input.cursor.t_ns > at.begin_ns;
     return input.cursor.t_ns >= at.end_ns;
 }
@@ -131,46 +127,43 @@ void AttentionPicture::swap_row(std::size_t place, const Columns& c, float y) {
 
 /// A dot a message, from the row that sends to the row that receives.
 void AttentionPicture::swap_flights(const Columns& c, float y) {
-    p_.layer = kMarks;
-    const auto top = [&](std::size_t place) { return y + static_cast<float>(place) * (c.row + kRowGap); };
-    const auto n = static_cast<float>(scene_.n());
     for (std::size_t to = 0; to < scene_.n(); ++to) {
         const AttentionRank& rank = scene_.ranks[to];
-        const auto r = static_cast<std::size_t>(rank.rank);
-        const auto& hops = in_.trace.ranks[r].hops;
         for (const auto* calls : {&rank.exchanges, &rank.home})
-            for (std::size_t line = 0; line < calls->size(); ++line) {
-                const int32_t call = (*calls)[line];
-                const auto range = std::ranges::equal_range(hops, call, {}, &trace::Hop::event);
-                for (auto hop = range.begin(); hop != range.end(); ++hop) {
-                    const auto& at = in_.clock.hops[r][static_cast<std::size_t>(hop - hops.begin())];
-                    const auto sender = std::ranges::find(scene_.ranks, hop->src, &AttentionRank::rank);
-                    if (sender == scene_.ranks.end() || in_.cursor.t_ns <= at.begin_ns ||
-                        in_.cursor.t_ns >= at.end_ns)
-                        continue;
+            for (std::size_t line = 0; line < calls->size(); ++line)
+                for (const trace::Hop& hop : hops_of(in_.trace, rank.rank, (*calls)[line])) {
+                    const float share =
+                        share_of(time_of(in_.trace, in_.clock, rank.rank, hop), in_.cursor.t_ns);
+                    const auto sender = std::ranges::find(scene_.ranks, hop.src, &AttentionRank::rank);
+                    if (sender == scene_.ranks.end() || share <= 0 || share >= 1) continue;
                     const auto from = static_cast<std::size_t>(sender - scene_.ranks.begin());
-                    const float share = static_cast<float>(in_.cursor.t_ns - at.begin_ns) /
-                                        static_cast<float>(at.end_ns - at.begin_ns);
-                    const bool out = calls == &rank.home;
-                    const Rect left =
-                        out ? Rect{c.mask.x, top(from) + 6, c.block, c.row - 12} : tokens_grid(c, top(from));
-                    const Rect right = out ? Rect{c.softmax.x, top(to) + 6, c.softmax.w, c.row - 12}
-                                           : heads_grid(c, top(to));
-                    const Point a{
-                        left.x + left.w,
-                        out ? left.y + left.h / 2 : left.y + left.h * (static_cast<float>(to) + 0.5F) / n};
-                    const Point b{out ? right.x : right.x + right.w * (static_cast<float>(from) + 0.5F) / n,
-                                  out ? right.y + right.h * (static_cast<float>(from) + 0.5F) / n
-                                      : right.y + right.h * (static_cast<float>(line) + 0.5F) /
-                                                      static_cast<float>(calls->size())};
-                    const auto hue = origin_hue(static_cast<int64_t>(out ? to : from));
-                    auto& way = p_.line(a, b, hue, 1.2F);
-                    way.stroke_alpha = 0.6F;
-                    p_.circle({a.x + (b.x - a.x) * share, a.y + (b.y - a.y) * share}, 5, hue,
-                              {"flight", rank.rank});
+                    const float height =
+                        (static_cast<float>(line) + 0.5F) / static_cast<float>(calls->size());
+                    swap_flight({from, to, share, calls == &rank.home, height}, c, y);
                 }
-            }
     }
+}
+
+void AttentionPicture::swap_flight(const Swap& swap, const Columns& c, float y) {
+    const auto top = [&](std::size_t place) { return y + static_cast<float>(place) * (c.row + kRowGap); };
+    /// The middle of a rank's part, of as many as there are ranks.
+    const auto part = [&](std::size_t place) {
+        return (static_cast<float>(place) + 0.5F) / static_cast<float>(scene_.n());
+    };
+    Point a, b;
+    if (swap.home) {  // from the attention to the output
+        a = {c.mask.x + c.block, top(swap.from) + c.row / 2};
+        b = {c.softmax.x, top(swap.to) + 6 + (c.row - 12) * part(swap.from)};
+    } else {
+        const Rect left = tokens_grid(c, top(swap.from)), right = heads_grid(c, top(swap.to));
+        a = {left.x + left.w, left.y + left.h * part(swap.to)};
+        b = {right.x + right.w * part(swap.from), right.y + right.h * swap.height};
+    }
+    const auto hue = origin_hue(static_cast<int64_t>(swap.home ? swap.to : swap.from));
+    p_.layer = kMarks;
+    p_.line(a, b, hue, 1.2F).stroke_alpha = 0.6F;
+    p_.circle({a.x + (b.x - a.x) * swap.share, a.y + (b.y - a.y) * swap.share}, 5, hue,
+              {"flight", scene_.ranks[swap.to].rank});
 }
 
 float AttentionPicture::swap_rows(float y, float room) {
