@@ -1,4 +1,5 @@
 // What the pictures and the facts beside them tell: as text, by keyboard, of whatever is open.
+#include <algorithm>
 #include <set>
 
 #include "app/gui/panels/layout.h"
@@ -181,4 +182,26 @@ TEST_CASE("a document that lies where a closed one lay is not taken for it") {
     const std::shared_ptr<const session::Document> second(&place, kept_by_nobody);
     CHECK_FALSE(mark == panels::DocumentMark(second));
     CHECK(panels::DocumentMark() == panels::DocumentMark(nullptr));
+}
+
+TEST_CASE("the film of an attention goes from its beginning to its end on every rank") {
+    const auto document = test::lesson("77_cp");
+    const auto step = std::ranges::find(document->steps, "merge", &session::LessonStep::id);
+    REQUIRE(step != document->steps.end());
+    REQUIRE(step->at);
+    const auto film = panels::view_of(view::ViewKind::tensors).film;
+    const time::Interval span = film(*document, document->modelled, *step->at);
+    const auto& trace = *document->trace;
+    int calls = 0;
+    for (std::size_t rank = 0; rank < trace.ranks.size(); ++rank)
+        for (const trace::Event& event : trace.ranks[rank].events) {
+            if (event.step != 1 || trace.text(event.rule) != "cp.permute.kv") continue;
+            const time::Interval at = document->modelled.events[rank][static_cast<std::size_t>(event.id)];
+            CHECK((span.begin_ns <= at.begin_ns && at.end_ns <= span.end_ns));
+            ++calls;
+        }
+    CHECK(calls == 12);
+    // No longer than that: it would be over in a moment of a quarter of the step.
+    const time::Interval whole = time::span_of_step(trace, document->modelled, 1);
+    CHECK(span.end_ns - span.begin_ns < (whole.end_ns - whole.begin_ns) / 4);
 }

@@ -307,7 +307,8 @@ TEST_CASE("where the run broke off nobody is done, and no time is told") {
     CHECK(scene.broke_off);
     const auto end = run.at(0, run.clock.end_ns);
     for (std::size_t place = 0; place < scene.n(); ++place)
-        CHECK(attention_now(end, attention_scene(end), place).doing != Doing::done);
+        CHECK(attention_now(end, attention_scene(end), place).doing == Doing::waits);
+    CHECK(attention_now(end, attention_scene(end), 0).here == 0);  // what has come is not in use
     const auto picture = attention_view(end);
     CHECK(test::says_part(picture, "broke off"));
     CHECK_FALSE(test::says_part(picture, "last rank done"));

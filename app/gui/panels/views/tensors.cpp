@@ -1,5 +1,8 @@
+#include <algorithm>
+
 #include "app/gui/panels/views.h"
 #include "app/gui/session/sandbox_actions.h"
+#include "app/gui/view/attention/scene.h"
 #include "app/gui/view/attention/view.h"
 #include "app/gui/view/matrices_view.h"
 #include "app/gui/view/parameters_view.h"
@@ -81,6 +84,22 @@ std::string row_status(const Ui& ui, Memory&, const view::Id& id) {
            ui.say("view.parameters.row.n", {{"row", id.b}});
 }
 
+/// An attention to its end on all of its ranks.
+time::Interval film(const session::Document& document, const time::Clock& clock, view::EventRef at) {
+    view::Selection selection;
+    selection.event_rank = at.rank;
+    selection.event = at.event;
+    selection.rank = at.rank;
+    const view::Moment moment{*document.trace, clock, {}, selection, nullptr};
+    const view::AttentionScene scene = view::attention_scene(moment);
+    if (!scene.empty()) {
+        const std::vector<int32_t> events = view::attention_events(scene.own());
+        if (std::find(events.begin(), events.end(), at.event) != events.end())
+            return view::attention_span(clock, scene);
+    }
+    return film_of_event(document, clock, at);
+}
+
 constexpr view::Form kWide[] = {view::Form::matrices, view::Form::attention};
 
 constexpr Target kTargets[] = {
@@ -102,7 +121,8 @@ const View tensors{.picture = picture,
                    .facts = facts,
                    .targets = kTargets,
                    .breadth = Breadth::whole_without_lesson,
-                   .wide_forms = kWide};
+                   .wide_forms = kWide,
+                   .film = film};
 
 }  // namespace views
 }  // namespace meshscope::panels

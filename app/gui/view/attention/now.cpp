@@ -1,6 +1,7 @@
 // Attention at the cursor: what each rank does, whose keys and values it has, what is on its way.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "app/gui/view/attention/scene.h"
 #include "app/gui/view/event_times.h"
@@ -21,7 +22,9 @@ std::vector<int64_t> in_use_from(const Input& input, const AttentionRank& rank) 
     for (std::size_t place = 0; place < rank.blocks.size(); ++place)
         if (rank.blocks[place].turn == 0) use(place);
     for (std::size_t i = 0; i < rank.exchanges.size() && i < rank.comes.size(); ++i) {
-        from.push_back(std::max(used, time_of(input.clock, rank.rank, rank.exchanges[i]).end_ns));
+        const bool open = std::ranges::find(rank.open, rank.exchanges[i]) != rank.open.end();
+        const int64_t come = time_of(input.clock, rank.rank, rank.exchanges[i]).end_ns;
+        from.push_back(open ? std::numeric_limits<int64_t>::max() : std::max(used, come));
         if (rank.comes[i] >= 0) use(static_cast<std::size_t>(rank.comes[i]));
     }
     return from;

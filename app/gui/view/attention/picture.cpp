@@ -43,12 +43,14 @@ AttentionPicture::AttentionPicture(const Input& input, const AttentionOptions& o
     : in_(input), options_(options), p_(input), scene_(attention_scene(input)) {
     for (std::size_t place = 0; place < scene_.n(); ++place)
         now_.push_back(attention_now(input, scene_, place));
+    gone_.resize(scene_.n());
     if (scene_.broke_off)
         if (const auto end = run_end(input.trace))
-            for (std::size_t place = 0; place < scene_.n(); ++place)
-                if (const auto gone = gone_ns(input.clock, *end, scene_.ranks[place].rank);
-                    gone && input.cursor.t_ns >= *gone)
-                    now_[place].doing = AttentionNow::Doing::ended;
+            for (std::size_t place = 0; place < scene_.n(); ++place) {
+                const auto gone = gone_ns(input.clock, *end, scene_.ranks[place].rank);
+                gone_[place] = gone && input.cursor.t_ns >= *gone;
+                if (gone_[place]) now_[place].doing = AttentionNow::Doing::ended;
+            }
     for (const RunBeside& run : options.beside)
         beside_.push_back(attention_like(run.trace, scene_, input.memo));
     if (options.sums) return;

@@ -97,6 +97,7 @@ class AttentionPicture {
     Painter p_;
     AttentionScene scene_;
     std::vector<AttentionNow> now_;
+    std::vector<bool> gone_;              ///< ranks that had died or stopped
     std::vector<AttentionScene> beside_;  ///< of options_.beside; empty where a run has no such layer
 };
 

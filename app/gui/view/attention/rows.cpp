@@ -47,7 +47,7 @@ void AttentionPicture::name_of(std::size_t place, Part part, Rect box) {
     const bool two = box.h >= line + small + 8;
     float y = box.y + (box.h - (two ? line + small + 2 : line)) / 2;
     p_.layer = kWords;
-    if (now.doing == Doing::ended)
+    if (gone_[place])
         p_.cross({part.x + 6, y + line / 2}, 5, Token::err, 2);
     else
         p_.symbol({part.x + 6, y + line / 2}, 5, origin, origin_hue(origin));

@@ -13,8 +13,8 @@
 #include "app/gui/view/focus.h"
 #include "app/gui/view/op_strip.h"
 #include "app/gui/view/operands.h"
+#include "app/gui/view/run_end.h"
 #include "app/gui/view/timeline_bars.h"
-#include "core/trace/ended.h"
 
 namespace meshscope::view {
 namespace {
@@ -237,14 +237,14 @@ void place_blocks(const trace::Trace& trace, AttentionScene& scene, const std::v
 /// What of it never ended where the run broke off.
 void find_open(const trace::Trace& trace, AttentionScene& scene) {
     if (trace.info.failure.empty()) return;
+    const std::optional<RunEnd> end = run_end(trace);
     std::size_t most = 0;
     for (const AttentionRank& rank : scene.ranks)
         most = std::max(most, rank.exchanges.size() + rank.home.size());
     for (AttentionRank& rank : scene.ranks) {
-        const std::vector<int32_t> unended = trace::unended_calls(trace, rank.rank);
         for (const auto* calls : {&rank.exchanges, &rank.home})
             for (const int32_t id : *calls)
-                if (std::ranges::binary_search(unended, id)) rank.open.push_back(id);
+                if (end && is_open(*end, rank.rank, id)) rank.open.push_back(id);
         const bool fewer = rank.exchanges.size() + rank.home.size() < most;
         scene.broke_off = scene.broke_off || fewer || !rank.open.empty();
     }
