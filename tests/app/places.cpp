@@ -144,6 +144,13 @@ std::vector<WindowPlace> make_places() {
         return Way(ring).act(session::with_attention(way)).act(session::BringToFront{1});
     };
     add("attention", Way(ring).within(3, "attention", 1, 0.3));
+    Way causal("77_cp");
+    causal.step(3);
+    add("attention_asked", Way(causal).within(3, "attention", 1, 0.5));
+    const auto document = causal.state().document;
+    for (const auto& quiz : document->quizzes)
+        causal.act(session::Guess{quiz.id, "0"}).act(session::Reveal{quiz.id});
+    add("attention_beside", causal.within(3, "attention", 1, 0.5));
     add("attention_merge", Way(ring));
     add("attention_back", Way(ring).within(0, "attention.backward", 2, 0.5));
     add("attention_neighbours", other_way("neighbours").within(3, "attention", 2, 0.35));

@@ -59,15 +59,13 @@ void AttentionPicture::card(Rect box, const Input& input, const AttentionScene& 
     const std::string cut = attention_cut(p_, scene);
     const std::string title = p_.fit({name.empty() ? cut : name + " · " + cut, cut}, Face::body, box.w - 24);
     p_.text(title, {x, y}, Face::body, Token::text);
-    if (p_.width(title, Face::body) + p_.width(after, Face::caption) + 16 <= right - x) {
-        p_.text(after, {right, y + (line - small)}, Face::caption, Token::soft, Align::right);
-        y += line + 6;
-    } else {
-        y += line + 2;
-        const std::string fitting = p_.fit({after}, Face::caption, right - x);
-        if (!fitting.empty()) p_.text(fitting, {x, y}, Face::caption, Token::soft);
-        y += small + 4;
-    }
+    // Beside the title, so that all cards have as much room for their bars.
+    const std::string brief = scene.broke_off ? after : format_time(span.end_ns - span.begin_ns);
+    const std::string fitting =
+        p_.fit({after, brief}, Face::caption, right - x - p_.width(title, Face::body) - 16);
+    if (!fitting.empty())
+        p_.text(fitting, {right, y + (line - small)}, Face::caption, Token::soft, Align::right);
+    y += line + 6;
     p_.tell(title + ": " + after);
     const float side = box.y + box.h - kCardPad - y;
     p_.layer = kCells;
