@@ -5,6 +5,7 @@
 #include "app/gui/view/algorithms_view.h"
 #include "app/gui/view/collective_view.h"
 #include "app/gui/view/common.h"
+#include "app/gui/view/event_times.h"
 #include "core/trace/recorded.h"
 
 namespace meshscope::view {
