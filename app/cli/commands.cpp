@@ -5,17 +5,21 @@
 #include "app/cli/launch_command.h"
 #include "app/cli/lesson_command.h"
 #include "app/cli/mesh_command.h"
+#include "app/cli/plan_command.h"
 #include "app/cli/predict_command.h"
 #include "app/cli/run_command.h"
 #include "app/cli/sampler_command.h"
 #include "app/cli/schedule_command.h"
 #include "app/cli/trace_command.h"
+#include "app/cli/validate_command.h"
 
 namespace meshscope::cli {
 
 void add_commands(CLI::App& app, CommandContext& context) {
     add_run_command(app, context);
     add_predict_command(app, context);
+    add_plan_command(app, context);
+    add_validate_command(app, context);
     add_lesson_command(app, context);
     add_mesh_command(app, context);
     add_sampler_command(app, context);

@@ -35,6 +35,7 @@ void check(const Profile& profile) {
     }
     const std::pair<const char*, double> may_be_0[] = {{"bfloat16_flops_per_s", profile.bfloat16_flops_per_s},
                                                        {"half_speed_flops", profile.half_speed_flops},
+                                                       {"memory_bytes", profile.memory_bytes},
                                                        {"node_bytes_per_s", profile.node_bytes_per_s},
                                                        {"reduce_bytes_per_s", profile.reduce_bytes_per_s}};
     for (const auto& [key, speed] : may_be_0) {

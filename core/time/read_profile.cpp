@@ -21,7 +21,8 @@ std::string_view time_profiles(std::string_view file);
 namespace meshscope::time {
 namespace {
 
-constexpr std::string_view kNames[] = {"classroom", "laptop", "a100", "h100"};
+constexpr std::string_view kNames[] = {"classroom", "laptop",    "rtx4090", "a100-40gb", "a100",
+                                       "h100",      "h100-96gb", "h200",    "b200",      "gb200"};
 
 /// What a number may be.
 enum class Wanted {
@@ -144,7 +145,7 @@ void read_compute(Reader& reader, const toml::table& root, Profile& profile) {
     const toml::table& compute =
         reader.table(root, name,
                      {"float32_gflops", "bfloat16_gflops", "efficiency", "half_speed_gflop",
-                      "memory_GB_per_s", "launch_us", "reduce_GB_per_s", "overlap", "kernels"});
+                      "memory_GB_per_s", "memory_GiB", "launch_us", "reduce_GB_per_s", "overlap", "kernels"});
     double efficiency = reader.number(compute, name, "efficiency", 1, Wanted::positive_if_there, 1.0);
     if (efficiency == 0) efficiency = 1;
     profile.flops_per_s = reader.number(compute, name, "float32_gflops", 1e9, Wanted::positive) * efficiency;
@@ -152,6 +153,8 @@ void read_compute(Reader& reader, const toml::table& root, Profile& profile) {
         reader.number(compute, name, "bfloat16_gflops", 1e9, Wanted::positive_if_there) * efficiency;
     profile.half_speed_flops = reader.number(compute, name, "half_speed_gflop", 1e9, Wanted::from_zero, 1e6);
     profile.memory_bytes_per_s = reader.number(compute, name, "memory_GB_per_s", 1e9, Wanted::positive);
+    profile.memory_bytes =
+        reader.number(compute, name, "memory_GiB", 1024.0 * 1024 * 1024, Wanted::positive_if_there, 1e6);
     profile.launch_ns = nanoseconds(reader.number(compute, name, "launch_us", 1e3, Wanted::from_zero, 1e9));
     profile.reduce_bytes_per_s =
         reader.number(compute, name, "reduce_GB_per_s", 1e9, Wanted::positive_if_there);
@@ -266,8 +269,9 @@ std::string profile_text(const Profile& profile, const std::string& comment) {
         << '\n';
     optional("bfloat16_gflops", profile.bfloat16_flops_per_s / 1e9);
     optional("half_speed_gflop", profile.half_speed_flops / 1e9);
-    out << "memory_GB_per_s = " << profile.memory_bytes_per_s / 1e9
-        << "\nlaunch_us = " << static_cast<double>(profile.launch_ns) / 1e3 << '\n';
+    out << "memory_GB_per_s = " << profile.memory_bytes_per_s / 1e9 << '\n';
+    optional("memory_GiB", profile.memory_bytes / (1024.0 * 1024 * 1024));
+    out << "launch_us = " << static_cast<double>(profile.launch_ns) / 1e3 << '\n';
     optional("reduce_GB_per_s", profile.reduce_bytes_per_s / 1e9);
     out << "overlap = " << (profile.overlap ? "true" : "false") << '\n';
     for (const auto& [kernel, speed] : profile.kernels) {

@@ -8,7 +8,7 @@
 
 namespace meshscope::time {
 
-/// The names of the profiles inside this program: "classroom", "laptop", "a100", "h100".
+/// The names of the profiles inside this program: "classroom", "laptop", "a100" …
 std::vector<std::string> profile_names();
 
 /// A profile by one of these names. Throws InvalidArgument ("time.unknown_profile": name, known).

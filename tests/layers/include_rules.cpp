@@ -25,7 +25,8 @@ const std::map<std::string, Rooms>& table() {
         const Rooms base{"core/base"};
         const Rooms first = base + Rooms{"core/mesh", "core/tensor", "core/trace"};
         const Rooms second = first + Rooms{"core/comm", "core/memory", "core/nn", "core/data", "core/time"};
-        const Rooms all_core = second + Rooms{"core/parallel", "core/scenario", "core/run", "core/launch"};
+        const Rooms all_core =
+            second + Rooms{"core/parallel", "core/scenario", "core/run", "core/launch", "core/estimate"};
         const Rooms backend{"core/base", "core/tensor", "core/comm", "core/trace"};
         const Rooms seen_by_view{"core/base", "core/trace",  "core/mesh",
                                  "core/time", "core/memory", "core/scenario"};
@@ -42,6 +43,7 @@ const std::map<std::string, Rooms>& table() {
             {"core/nn", first},
             {"core/data", first},
             {"core/time", first + Rooms{"core/comm"}},  // for the steps of a collective that left no hops
+            {"core/estimate", second},
             {"core/parallel", second},
             {"core/scenario", second + Rooms{"core/parallel"}},
             {"core/run", all_core},

@@ -1,0 +1,78 @@
+#include "core/estimate/job.h"
+
+#include <algorithm>
+
+namespace meshscope::estimate {
+
+int64_t block_parameters(const Shape& shape) {
+    const int64_t q = shape.heads * shape.head_dim, kv = shape.kv_heads * shape.head_dim;
+    const int64_t attention = shape.dim * (q + 2 * kv) + q * shape.dim;
+    const int64_t feed_forward = (shape.gated ? 3 : 2) * shape.dim * shape.hidden;
+    const int64_t biases =
+        shape.bias ? q + 2 * kv + shape.dim + (shape.gated ? 2 : 1) * shape.hidden + shape.dim : 0;
+    const int64_t norms = (shape.gated ? 2 : 4) * shape.dim;
+    return attention + feed_forward + biases + norms;
+}
+
+int64_t embedding_parameters(const Shape& shape) {
+    return shape.vocab * shape.dim;
+}
+
+int64_t parameters(const Shape& shape) {
+    const int64_t positions = shape.learned_positions ? shape.seq * shape.dim : 0;
+    const int64_t last_norm = (shape.gated ? 1 : 2) * shape.dim;
+    return shape.layers * block_parameters(shape) + (shape.tied ? 1 : 2) * embedding_parameters(shape) +
+           positions + last_norm;
+}
+
+double model_flops_per_token(const Shape& shape) {
+    const int64_t q = shape.heads * shape.head_dim, kv = shape.kv_heads * shape.head_dim;
+    const auto block =
+        static_cast<double>(shape.dim * (2 * q + 2 * kv) + (shape.gated ? 3 : 2) * shape.dim * shape.hidden);
+    const double products =
+        static_cast<double>(shape.layers) * block + static_cast<double>(embedding_parameters(shape));
+    return 6 * products +
+           12 * static_cast<double>(shape.layers) * static_cast<double>(q) * static_cast<double>(shape.seq);
+}
+
+double trained_share(const Job& job) {
+    if (job.lora_rank == 0) return 1;
+    const Shape& s = job.shape;
+    const int64_t q = s.heads * s.head_dim, kv = s.kv_heads * s.head_dim;
+    const int64_t sides =
+        (s.dim + q) + 2 * (s.dim + kv) + (q + s.dim) + (s.gated ? 3 : 2) * (s.dim + s.hidden);
+    return static_cast<double>(job.lora_rank * sides * s.layers) / static_cast<double>(parameters(s));
+}
+
+std::optional<Message> why_impossible(const Job& job) {
+    const Shape& s = job.shape;
+    const Layout& l = job.layout;
+    const std::pair<const char*, int64_t> sizes[] = {{"layers", s.layers},
+                                                     {"dim", s.dim},
+                                                     {"hidden", s.hidden},
+                                                     {"heads", s.heads},
+                                                     {"kv_heads", s.kv_heads},
+                                                     {"head_dim", s.head_dim},
+                                                     {"vocab", s.vocab},
+                                                     {"seq", s.seq},
+                                                     {"tp", l.tp},
+                                                     {"cp", l.cp},
+                                                     {"pp", l.pp},
+                                                     {"dp_replicate", l.replicas},
+                                                     {"dp_shard", l.shards},
+                                                     {"virtual", l.virtual_stages},
+                                                     {"micro", job.micro_batch},
+                                                     {"accumulate", job.micro_batches}};
+    for (const auto& [name, size] : sizes)
+        if (size < 1) return Message{"estimate.below_one", {{"name", name}, {"value", size}}};
+    if (s.heads % l.tp != 0) return Message{"estimate.heads_tp", {{"heads", s.heads}, {"tp", l.tp}}};
+    if (s.heads % s.kv_heads != 0)
+        return Message{"estimate.heads_kv", {{"heads", s.heads}, {"kv_heads", s.kv_heads}}};
+    if (s.seq % l.cp != 0) return Message{"estimate.seq_cp", {{"seq", s.seq}, {"cp", l.cp}}};
+    // Embedding and head may stand in for a layer each.
+    if (l.pp * l.virtual_stages > s.layers + 2)
+        return Message{"estimate.stages", {{"stages", l.pp * l.virtual_stages}, {"layers", s.layers}}};
+    return std::nullopt;
+}
+
+}  // namespace meshscope::estimate

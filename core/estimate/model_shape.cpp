@@ -1,0 +1,22 @@
+#include "core/estimate/model_shape.h"
+
+namespace meshscope::estimate {
+
+std::optional<Shape> shape_of(const nn::ModelSpec& model) {
+    if (model.kind != "gpt" && model.kind != "llama") return std::nullopt;
+    Shape shape;
+    shape.gated = model.kind == "llama";
+    shape.layers = model.layers;
+    shape.dim = model.dim;
+    shape.hidden = model.hidden;
+    shape.heads = model.heads;
+    shape.kv_heads = model.kind == "llama" ? model.kv_heads : model.heads;
+    shape.head_dim = model.dim / model.heads;
+    shape.vocab = model.vocab;
+    shape.seq = model.seq;
+    shape.tied = model.tied;
+    shape.learned_positions = model.kind == "gpt";
+    return shape;
+}
+
+}  // namespace meshscope::estimate

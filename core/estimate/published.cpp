@@ -1,0 +1,339 @@
+#include "core/estimate/published.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/json_text.h"
+#include "core/base/text_file.h"
+#include "core/time/read_profile.h"
+
+namespace meshscope::estimate {
+namespace {
+
+using nlohmann::json;
+
+/// What the prose of a source says and the keys of its rows do not.
+struct Family {
+    std::string_view name;
+    Stack stack;
+    std::string_view gpu = "";           ///< where "gpu" in the rows does not tell which one of its kind
+    double network_gigabytes_per_s = 0;  ///< a GPU's part of its node's network; 0: as the profile
+    bool overlap_data = true;
+    bool overlap_tensor = false;
+    bool fused_weight_grad = true;
+    bool deterministic = false;
+    bool dropout = false;
+    bool last_stage_memory = false;
+};
+
+constexpr Family kFamilies[] = {
+    {.name = "tt", .stack = Stack::torchtitan},
+    {.name = "ao", .stack = Stack::torchtitan, .gpu = "h100-96gb"},
+    {.name = "mpt", .stack = Stack::llm_foundry, .network_gigabytes_per_s = 25},
+    {.name = "fms", .stack = Stack::fms_fsdp},
+    {.name = "fsdp", .stack = Stack::fms_fsdp},
+    {.name = "nano", .stack = Stack::nanotron, .network_gigabytes_per_s = 20, .overlap_data = false},
+    {.name = "vt", .stack = Stack::megatron_2021, .network_gigabytes_per_s = 12.5, .overlap_data = false},
+    {.name = "bloom", .stack = Stack::megatron_2021, .network_gigabytes_per_s = 6.25, .overlap_data = false},
+    {.name = "kor", .stack = Stack::megatron_2021, .dropout = true},
+    {.name = "sc21", .stack = Stack::megatron_2021, .overlap_data = false},
+    {.name = "mtnlg", .stack = Stack::megatron_2021, .overlap_data = false},
+    {.name = "ms", .stack = Stack::megatron_2023},
+    {.name = "zb", .stack = Stack::megatron_2023},
+    {.name = "mlm", .stack = Stack::megatron_core, .overlap_tensor = true},
+    {.name = "dgxc", .stack = Stack::megatron_core, .overlap_tensor = true},
+    {.name = "brg", .stack = Stack::megatron_core, .overlap_tensor = true},
+    {.name = "nemo2407", .stack = Stack::megatron_core, .overlap_tensor = true},
+    {.name = "llama3", .stack = Stack::megatron_core},
+    {.name = "smx", .stack = Stack::megatron_core, .overlap_data = false},
+    {.name = "gold",
+     .stack = Stack::megatron_core,
+     .fused_weight_grad = false,
+     .deterministic = true,
+     .dropout = true,
+     .last_stage_memory = true},
+};
+
+/// Words in a row's "gpu", the first that is found; the profile, and the data sheet's dense bfloat16 peak.
+struct Gpu {
+    std::string_view words, profile;
+    double peak_teraflops;
+};
+constexpr Gpu kGpus[] = {{"GB300", "", 0},
+                         {"GB200", "gb200", 2450},
+                         {"B200", "b200", 2250},
+                         {"H200", "h200", 989},
+                         {"H800", "", 0},
+                         {"HBM2e", "h100-96gb", 989},
+                         {"H100 95", "h100-96gb", 989},
+                         {"H100", "h100", 989},
+                         {"40GB", "a100-40gb", 312},
+                         {"A100", "a100", 312},
+                         {"Ampere 80GB", "a100", 312}};
+
+constexpr std::pair<std::string_view, Recompute> kRecompute[] = {
+    {"none", Recompute::none},
+    {"full", Recompute::full},
+    {"full per block", Recompute::full},
+    {"full (uniform, every layer)", Recompute::full},
+    {"selective (attention core)", Recompute::attention},
+    {"selective (per op)", Recompute::products},
+    {"selective (every 2nd layer)", Recompute::every_second}};
+
+constexpr std::pair<std::string_view, Order> kOrders[] = {{"1F1B", Order::one_f_one_b},
+                                                          {"interleaved 1F1B", Order::interleaved},
+                                                          {"1F1B-I", Order::interleaved},
+                                                          {"Interleaved1F1B", Order::interleaved},
+                                                          {"interleaved 1F1B variant", Order::interleaved},
+                                                          {"ZB-1p", Order::zero_bubble_1p},
+                                                          {"ZB-2p", Order::zero_bubble_2p}};
+
+template <class Value, std::size_t N>
+std::optional<Value> find(const std::pair<std::string_view, Value> (&table)[N], std::string_view word) {
+    for (const auto& [each, value] : table)
+        if (each == word) return value;
+    return std::nullopt;
+}
+
+/// One row, key by key; what is missing or of another type is told with the row's number.
+class Row {
+  public:
+    Row(const json& row, std::string file, int64_t number)
+        : row_(row), file_(std::move(file)), number_(number) {}
+
+    [[noreturn]] void fail(const std::string& key, const char* id) const {
+        throw InputError({{{id, {{"row", number_}, {"key", key}}}, {file_, 0, 0, -1}, {}}});
+    }
+    /// A value by a path of at most two keys; null where it is absent.
+    const json* at(const char* first, const char* second = nullptr) const {
+        const json* node = &row_;
+        for (const char* key : {first, second}) {
+            if (key == nullptr) break;
+            if (!node->is_object()) return nullptr;
+            const auto found = node->find(key);
+            if (found == node->end()) return nullptr;
+            node = &*found;
+        }
+        return node->is_null() ? nullptr : node;
+    }
+    std::optional<std::string> text(const char* first, const char* second = nullptr) const {
+        const json* node = at(first, second);
+        if (node == nullptr) return std::nullopt;
+        if (!node->is_string()) fail(path(first, second), "estimate.file.not_text");
+        return node->get<std::string>();
+    }
+    std::optional<int64_t> whole(const char* first, const char* second = nullptr) const {
+        const json* node = at(first, second);
+        if (node == nullptr) return std::nullopt;
+        const auto value = json_whole<int64_t>(*node);
+        if (!value || *value < 0 || *value > (int64_t{1} << 40))
+            fail(path(first, second), "estimate.file.not_a_size");
+        return value;
+    }
+    std::optional<double> number(const char* first, const char* second = nullptr) const {
+        const json* node = at(first, second);
+        if (node == nullptr) return std::nullopt;
+        if (!node->is_number() || !(node->get<double>() > 0))
+            fail(path(first, second), "estimate.file.not_a_number");
+        return node->get<double>();
+    }
+    bool flag(const char* first, const char* second = nullptr) const {
+        const json* node = at(first, second);
+        if (node == nullptr) return false;
+        if (!node->is_boolean()) fail(path(first, second), "estimate.file.not_a_flag");
+        return node->get<bool>();
+    }
+
+  private:
+    static std::string path(const char* first, const char* second) {
+        return second == nullptr ? first : std::string(first) + "." + second;
+    }
+
+    const json& row_;
+    std::string file_;
+    int64_t number_;
+};
+
+/// Reads sizes, and remembers the first one that is not stated.
+class StatedSizes {
+  public:
+    explicit StatedSizes(const Row& row) : row_(row) {}
+    int64_t need(const char* first, const char* second) {
+        const auto value = row_.whole(first, second);
+        if (!value && missing_.empty()) missing_ = std::string(first) + "." + second;
+        return value.value_or(1);
+    }
+    const std::string& missing() const { return missing_; }
+
+  private:
+    const Row& row_;
+    std::string missing_;
+};
+
+Shape shape_of(const Row& row, StatedSizes& sizes, const Family& family) {
+    Shape shape;
+    shape.layers = sizes.need("model", "layers");
+    shape.dim = sizes.need("model", "dim");
+    shape.hidden = sizes.need("model", "hidden");
+    shape.heads = sizes.need("model", "heads");
+    shape.kv_heads = row.whole("model", "kv_heads").value_or(shape.heads);
+    shape.head_dim = row.whole("model", "head_dim").value_or(shape.dim / std::max<int64_t>(shape.heads, 1));
+    shape.vocab = sizes.need("model", "vocab");
+    shape.seq = sizes.need("model", "seq");
+    shape.gated = row.text("model", "kind") == "llama";
+    shape.tied = row.flag("model", "tied");
+    shape.learned_positions = row.flag("model", "learned_pos");
+    shape.bias = row.flag("model", "bias");
+    shape.dropout = family.dropout;
+    return shape;
+}
+
+Layout layout_of(const Row& row) {
+    Layout layout;
+    const auto size = [&](const char* key) { return row.whole("layout", key).value_or(1); };
+    layout.tp = size("tp");
+    layout.cp = size("cp");
+    layout.pp = size("pp");
+    layout.replicas = size("dp_replicate");
+    layout.shards = size("dp_shard");
+    layout.zero = static_cast<int>(row.whole("layout", "zero").value_or(0));
+    layout.sequence_parallel = row.flag("layout", "sp");
+    layout.virtual_stages = size("virtual");
+    return layout;
+}
+
+/// Time and memory as their source printed them.
+void read_measured(const Row& row, PublishedRun& run) {
+    run.step_ms = row.number("measured", "step_ms");
+    if (!run.step_ms) run.step_ms = row.number("derived", "step_ms");
+    if (!run.step_ms) run.step_ms = row.number("derived_step_ms_from_tflops");
+    constexpr double kGiB = 1024.0 * 1024 * 1024;
+    const std::tuple<const char*, double, MemoryKind> kinds[] = {
+        {"peak_bytes_allocated", 1, MemoryKind::allocated},
+        {"peak_gib_allocated", kGiB, MemoryKind::allocated},
+        {"peak_gib_active", kGiB, MemoryKind::active},
+        {"peak_gib_reserved", kGiB, MemoryKind::reserved},
+        {"peak_gb", 1e9, MemoryKind::unknown},
+        {"peak_gb_nvidia_smi", 1e9, MemoryKind::whole_process}};
+    for (const auto& [key, unit, kind] : kinds) {
+        const auto value = row.number("measured", key);
+        if (!value) continue;
+        run.memory_bytes = *value * unit;
+        run.memory_kind = kind;
+        break;
+    }
+}
+
+std::optional<Message> why_skipped(const Row& row, const StatedSizes& sizes, PublishedRun& run) {
+    const auto kind = row.text("model", "kind").value_or("");
+    if (kind != "gpt" && kind != "llama") return Message{"estimate.skip.model", {{"kind", kind}}};
+    if (row.whole("layout", "ep").value_or(1) > 1)
+        return Message{"estimate.skip.model", {{"kind", std::string("moe")}}};
+    // "rowwise", "mxfp8" … say which.
+    if (const json* fp8 = row.at("precision", "fp8"); fp8 != nullptr && *fp8 != false)
+        return Message{"estimate.skip.fp8", {}};
+    if (run.gpu.empty()) return Message{"estimate.skip.gpu", {{"gpu", row.text("gpu").value_or("")}}};
+    if (!sizes.missing().empty()) return Message{"estimate.skip.missing", {{"key", sizes.missing()}}};
+    const auto recompute = row.text("recompute");
+    const auto known = find(kRecompute, recompute.value_or(""));
+    if (!known) return Message{"estimate.skip.recompute", {{"word", recompute.value_or("null")}}};
+    run.job.recompute = *known;
+    if (run.job.layout.pp > 1) {
+        const auto schedule = row.text("layout", "schedule");
+        const auto order = find(kOrders, schedule.value_or(""));
+        if (!order) return Message{"estimate.skip.schedule", {{"word", schedule.value_or("null")}}};
+        run.job.layout.order = *order;
+    }
+    if (!run.step_ms && !run.memory_bytes) return Message{"estimate.skip.unmeasured", {}};
+    return why_impossible(run.job);
+}
+
+PublishedRun read_row(const Row& row) {
+    PublishedRun run;
+    const auto id = row.text("id");
+    if (!id) row.fail("id", "estimate.file.missing");
+    run.id = *id;
+    run.family = run.id.substr(0, run.id.find('-'));
+    run.tier = row.text("tier").value_or("");
+    const auto* const family = std::ranges::find(kFamilies, run.family, &Family::name);
+    if (family == std::end(kFamilies)) {
+        run.skipped = Message{"estimate.skip.family", {{"family", run.family}}};
+        return run;
+    }
+    const std::string gpu = row.text("gpu").value_or("");
+    for (const Gpu& each : kGpus)
+        if (gpu.find(each.words) != std::string::npos) {
+            run.gpu = each.profile;
+            run.peak_flops_per_s = each.peak_teraflops * 1e12;
+            break;
+        }
+    if (!family->gpu.empty()) run.gpu = family->gpu;
+    if (!run.gpu.empty()) {
+        run.profile = time::named_profile(run.gpu);
+        if (family->network_gigabytes_per_s > 0) {
+            run.profile.bandwidth_between_bytes_per_s = family->network_gigabytes_per_s * 1e9;
+            run.profile.node_bytes_per_s = 0;
+        }
+    }
+    run.gpus_per_node = row.whole("gpus_per_node").value_or(8);
+
+    StatedSizes sizes(row);
+    Job& job = run.job;
+    job.stack = family->stack;
+    job.shape = shape_of(row, sizes, *family);
+    job.layout = layout_of(row);
+    job.micro_batch = sizes.need("batch", "micro");
+    job.micro_batches = sizes.need("batch", "accumulate");
+    job.gradient_bytes = row.text("precision", "reduce") == "fp32" ? 4 : 2;
+    job.compiled = row.flag("compile");
+    job.overlap_data = family->overlap_data;
+    job.overlap_tensor = family->overlap_tensor;
+    job.fused_weight_grad = family->fused_weight_grad;
+    job.deterministic = family->deterministic;
+    run.last_stage = family->last_stage_memory;
+    read_measured(row, run);
+    run.skipped = why_skipped(row, sizes, run);
+    // 12 layers of width 512 wait for the host; so do narrow shards of one or two samples.
+    run.launch_bound = job.shape.dim < 1024 && run.family == "gold";
+    if (run.family == "nano" || run.family == "vt")
+        run.launch_bound = job.layout.tp >= 4 && job.micro_batch <= 2;
+    return run;
+}
+
+}  // namespace
+
+std::string_view word(MemoryKind kind) {
+    switch (kind) {
+        case MemoryKind::allocated:
+            return "allocated";
+        case MemoryKind::reserved:
+            return "reserved";
+        case MemoryKind::active:
+            return "active";
+        case MemoryKind::whole_process:
+            return "process";
+        case MemoryKind::unknown:
+            return "unknown";
+    }
+    return "unknown";
+}
+
+std::vector<PublishedRun> read_published(const std::string& path) {
+    const json all = parse_json<json>(read_text_file(path));
+    const auto refuse = [&](const char* id) { throw InputError({{{id, {}}, {path, 0, 0, -1}, {}}}); };
+    if (all.is_discarded()) refuse("estimate.file.not_json");
+    if (!all.is_array()) refuse("estimate.file.not_a_list");
+    std::vector<PublishedRun> runs;
+    int64_t number = 0;
+    for (const json& each : all) {
+        const Row row(each, path, ++number);
+        if (!each.is_object()) row.fail("", "estimate.file.not_an_object");
+        runs.push_back(read_row(row));
+    }
+    return runs;
+}
+
+}  // namespace meshscope::estimate

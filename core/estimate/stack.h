@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace meshscope::estimate {
+
+/// The software that trains: its kernels, what it keeps and what it overlaps.
+enum class Stack : uint8_t {
+    megatron_2021,  ///< Megatron-LM and Megatron-DeepSpeed before FlashAttention
+    megatron_2023,  ///< Megatron-LM with FlashAttention 2
+    megatron_core,  ///< Megatron-LM and NeMo over Transformer Engine
+    llm_foundry,    ///< MosaicML's, over FSDP1, with the first FlashAttention
+    fms_fsdp,       ///< IBM's, over FSDP1 and torch.compile
+    torchtitan,     ///< PyTorch's own, over FSDP2
+    nanotron        ///< Hugging Face's
+};
+inline constexpr int kStacks = 7;
+
+/// How attention is computed. A flash kernel never writes the matrix of scores to memory.
+enum class AttentionKernel : uint8_t { unfused, flash_1, flash_2, cudnn };
+
+/// What a stack is known to do; docs/estimate.md gives the source of each figure.
+struct StackTraits {
+    std::string_view word;
+    AttentionKernel attention = AttentionKernel::flash_2;
+    bool fused_kernels =
+        true;                 ///< norms, activations and loss are a kernel each; else eager PyTorch's several
+    bool pads_vocab = false;  ///< to a multiple of 128 × tp
+    bool balanced_stages = false;    ///< the pipeline's stages are cut by cost, embedding and head counted
+    bool last_stages_light = false;  ///< the first and the last stage hold a layer less than the others
+    bool workspace_per_weight =
+        false;  ///< an unused gradient in the weights' dtype is kept for each shape of weight
+    int64_t master_bytes =
+        4;  ///< of an element of the weights that the optimizer updates, beside those computed with
+    double host_us_per_op =
+        10;  ///< from one operation's launch to the next one's, where the GPU does not keep up the queue
+    int64_t ops_per_block = 24;   ///< forward; backward has half as many again
+    double optimizer_bytes = 34;  ///< read and written, a parameter
+    double step_host_ms = 0;      ///< a step's end that no kernel fills: data, clipping, logging
+};
+
+const StackTraits& traits(Stack stack);
+std::optional<Stack> parse_stack(std::string_view word);
+/// All of their words, in the order of the enum.
+std::span<const std::string_view> stack_words();
+
+}  // namespace meshscope::estimate
