@@ -77,8 +77,8 @@ Question question_of(const PlanArguments& options) {
     question.global_batch = options.global_batch == 0 ? options.gpus : options.global_batch;
     expect("--global-batch", question.global_batch, 1, int64_t{1} << 30);
     question.profile = profile_option(options.gpu);
-    question.memory_bytes =
-        options.memory_gib > 0 ? options.memory_gib * 1024 * 1024 * 1024 : question.profile.memory_bytes;
+    question.memory_bytes = options.memory_gib > 0 ? options.memory_gib * 1024 * 1024 * 1024
+                                                   : static_cast<double>(question.profile.memory_bytes);
     if (question.memory_bytes <= 0) throw UsageError({"cli.plan.no_memory", {{"gpu", options.gpu}}});
     return question;
 }

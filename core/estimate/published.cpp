@@ -31,7 +31,7 @@ struct Family {
 
 constexpr Family kFamilies[] = {
     {.name = "tt", .stack = Stack::torchtitan},
-    {.name = "ao", .stack = Stack::torchtitan, .gpu = "h100-96gb"},
+    {.name = "ao", .stack = Stack::torchtitan, .gpu = "h100_96gb"},
     {.name = "mpt", .stack = Stack::llm_foundry, .network_gigabytes_per_s = 25},
     {.name = "fms", .stack = Stack::fms_fsdp},
     {.name = "fsdp", .stack = Stack::fms_fsdp},
@@ -67,10 +67,10 @@ constexpr Gpu kGpus[] = {{"GB300", "", 0},
                          {"B200", "b200", 2250},
                          {"H200", "h200", 989},
                          {"H800", "", 0},
-                         {"HBM2e", "h100-96gb", 989},
-                         {"H100 95", "h100-96gb", 989},
+                         {"HBM2e", "h100_96gb", 989},
+                         {"H100 95", "h100_96gb", 989},
                          {"H100", "h100", 989},
-                         {"40GB", "a100-40gb", 312},
+                         {"40GB", "a100_40gb", 312},
                          {"A100", "a100", 312},
                          {"Ampere 80GB", "a100", 312}};
 

@@ -33,11 +33,12 @@ void check(const Profile& profile) {
     for (const auto& [key, speed] : speeds) {
         if (!(speed > 0.0) || !std::isfinite(speed)) refuse(key);
     }
-    const std::pair<const char*, double> may_be_0[] = {{"bfloat16_flops_per_s", profile.bfloat16_flops_per_s},
-                                                       {"half_speed_flops", profile.half_speed_flops},
-                                                       {"memory_bytes", profile.memory_bytes},
-                                                       {"node_bytes_per_s", profile.node_bytes_per_s},
-                                                       {"reduce_bytes_per_s", profile.reduce_bytes_per_s}};
+    const std::pair<const char*, double> may_be_0[] = {
+        {"bfloat16_flops_per_s", profile.bfloat16_flops_per_s},
+        {"half_speed_flops", profile.half_speed_flops},
+        {"memory_bytes", static_cast<double>(profile.memory_bytes)},
+        {"node_bytes_per_s", profile.node_bytes_per_s},
+        {"reduce_bytes_per_s", profile.reduce_bytes_per_s}};
     for (const auto& [key, speed] : may_be_0) {
         if (!(speed >= 0.0) || !std::isfinite(speed)) refuse(key);
     }

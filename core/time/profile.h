@@ -21,7 +21,7 @@ struct Profile {
     std::string name;
     double flops_per_s = 0;  ///< the most that large float32 products reach
     double memory_bytes_per_s = 0;
-    double memory_bytes = 0;  ///< what a GPU holds, as PyTorch sees it; 0: not stated
+    int64_t memory_bytes = 0;  ///< what a GPU holds, as PyTorch sees it; 0: not known
     int64_t launch_ns = 0;                                  ///< opens each compute event and each collective
     int64_t latency_inside_ns = 0, latency_between_ns = 0;  ///< a hop
     double bandwidth_inside_bytes_per_s = 0, bandwidth_between_bytes_per_s = 0;

@@ -21,8 +21,8 @@ std::string_view time_profiles(std::string_view file);
 namespace meshscope::time {
 namespace {
 
-constexpr std::string_view kNames[] = {"classroom", "laptop",    "rtx4090", "a100-40gb", "a100",
-                                       "h100",      "h100-96gb", "h200",    "b200",      "gb200"};
+constexpr std::string_view kNames[] = {"classroom", "laptop",    "rtx4090", "a100_40gb", "a100",
+                                       "h100",      "h100_96gb", "h200",    "b200",      "gb200"};
 
 /// What a number may be.
 enum class Wanted {
@@ -136,6 +136,8 @@ class Reader {
     std::set<std::string> meant_;  ///< keys that another one seems to be, misspelt
 };
 
+constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+
 int64_t nanoseconds(double ns) {
     return static_cast<int64_t>(std::llround(ns));
 }
@@ -154,7 +156,7 @@ void read_compute(Reader& reader, const toml::table& root, Profile& profile) {
     profile.half_speed_flops = reader.number(compute, name, "half_speed_gflop", 1e9, Wanted::from_zero, 1e6);
     profile.memory_bytes_per_s = reader.number(compute, name, "memory_GB_per_s", 1e9, Wanted::positive);
     profile.memory_bytes =
-        reader.number(compute, name, "memory_GiB", 1024.0 * 1024 * 1024, Wanted::positive_if_there, 1e6);
+        std::llround(reader.number(compute, name, "memory_GiB", kGiB, Wanted::positive_if_there, 1e6));
     profile.launch_ns = nanoseconds(reader.number(compute, name, "launch_us", 1e3, Wanted::from_zero, 1e9));
     profile.reduce_bytes_per_s =
         reader.number(compute, name, "reduce_GB_per_s", 1e9, Wanted::positive_if_there);
@@ -270,7 +272,7 @@ std::string profile_text(const Profile& profile, const std::string& comment) {
     optional("bfloat16_gflops", profile.bfloat16_flops_per_s / 1e9);
     optional("half_speed_gflop", profile.half_speed_flops / 1e9);
     out << "memory_GB_per_s = " << profile.memory_bytes_per_s / 1e9 << '\n';
-    optional("memory_GiB", profile.memory_bytes / (1024.0 * 1024 * 1024));
+    optional("memory_GiB", static_cast<double>(profile.memory_bytes) / kGiB);
     out << "launch_us = " << static_cast<double>(profile.launch_ns) / 1e3 << '\n';
     optional("reduce_GB_per_s", profile.reduce_bytes_per_s / 1e9);
     out << "overlap = " << (profile.overlap ? "true" : "false") << '\n';

@@ -22,7 +22,7 @@ Question question(int64_t gpus, const char* gpu = "h100") {
     asked.gpus_per_node = std::min<int64_t>(8, gpus);
     asked.global_batch = 2 * gpus;
     asked.profile = time::named_profile(gpu);
-    asked.memory_bytes = asked.profile.memory_bytes;
+    asked.memory_bytes = static_cast<double>(asked.profile.memory_bytes);
     return asked;
 }
 

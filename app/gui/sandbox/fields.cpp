@@ -18,7 +18,7 @@ namespace {
 using parallel::StrategyKey;
 
 constexpr std::array<std::string_view, 10> kProfiles{
-    "classroom", "laptop", "rtx4090", "a100-40gb", "a100", "h100", "h100-96gb", "h200", "b200", "gb200"};
+    "classroom", "laptop", "rtx4090", "a100_40gb", "a100", "h100", "h100_96gb", "h200", "b200", "gb200"};
 constexpr std::array<std::string_view, 4> kPhases{"setup", "forward", "backward", "optimizer"};
 
 /// What decides which keys have a meaning.
