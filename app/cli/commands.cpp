@@ -5,6 +5,7 @@
 #include "app/cli/launch_command.h"
 #include "app/cli/lesson_command.h"
 #include "app/cli/mesh_command.h"
+#include "app/cli/model_command.h"
 #include "app/cli/plan_command.h"
 #include "app/cli/predict_command.h"
 #include "app/cli/run_command.h"
@@ -25,6 +26,7 @@ void add_commands(CLI::App& app, CommandContext& context) {
     add_sampler_command(app, context);
     add_schedule_command(app, context);
     add_algorithm_command(app, context);
+    add_model_command(app, context);
     add_trace_command(app, context);
     add_launch_command(app, context);
     add_bench_command(app, context);

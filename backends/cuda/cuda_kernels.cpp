@@ -101,6 +101,14 @@ void CudaKernels::gelu_tanh_backward(const Tensor& dx, const Tensor& dy, const T
     elements(MESHSCOPE_KERNEL_GELU_BACKWARD, dx.dtype(), elements_of(dx, dy, x));
 }
 
+void CudaKernels::gelu_forward(const Tensor& y, const Tensor& x) const {
+    elements(MESHSCOPE_KERNEL_GELU_ERF, y.dtype(), elements_of(y, x));
+}
+
+void CudaKernels::gelu_backward(const Tensor& dx, const Tensor& dy, const Tensor& x) const {
+    elements(MESHSCOPE_KERNEL_GELU_ERF_BACKWARD, dx.dtype(), elements_of(dx, dy, x));
+}
+
 void CudaKernels::silu_mul_forward(const Tensor& y, const Tensor& gate, const Tensor& up) const {
     elements(MESHSCOPE_KERNEL_SILU_MUL, y.dtype(), elements_of(y, gate, up));
 }

@@ -47,6 +47,7 @@ MeshscopeAttention attention_of(const AttentionShape& shape) {
     p.heads = shape.heads;
     p.kv_heads = shape.kv_heads;
     p.head_dim = shape.head_dim;
+    p.window = shape.window;
     p.scale = static_cast<float>(shape.scale);
     p.causal = shape.causal ? 1 : 0;
     p.q_positions = integers(shape.q_positions);
@@ -128,6 +129,12 @@ void CudaKernels::rotary(const Tensor& out, const Tensor& in, const tensor::Rota
     p.head_dim = shape.head_dim;
     p.first_position = shape.first_position;
     p.theta = shape.theta;
+    p.factor = shape.scaling.factor;
+    p.low_freq_factor = shape.scaling.low_freq_factor;
+    p.high_freq_factor = shape.scaling.high_freq_factor;
+    p.original_tokens = static_cast<double>(shape.scaling.original_tokens);
+    p.scaling = static_cast<int32_t>(shape.scaling.kind);
+    p.halves = shape.halves ? 1 : 0;
     p.inverse = inverse ? 1 : 0;
     const int64_t n = shape.batch * shape.tokens * (shape.head_dim / 2);
     if (n > 0 && shape.heads > 0) run(MESHSCOPE_KERNEL_ROTARY, dtype, p, shape_of_elements(n));

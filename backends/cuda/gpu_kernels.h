@@ -44,6 +44,8 @@ enum MeshscopeGpuKernel {
     MESHSCOPE_KERNEL_RELU_BACKWARD, /* out = dx, a = dy, b = y */
     MESHSCOPE_KERNEL_GELU,          /* out of a */
     MESHSCOPE_KERNEL_GELU_BACKWARD, /* out = dx, a = dy, b = x */
+    MESHSCOPE_KERNEL_GELU_ERF,      /* as GELU */
+    MESHSCOPE_KERNEL_GELU_ERF_BACKWARD,
     MESHSCOPE_KERNEL_SILU_MUL,      /* out of gate a, up b */
     MESHSCOPE_KERNEL_SILU_BACKWARD, /* out = dgate, out2 = dup, a = dy, b = gate, c = up */
     MESHSCOPE_KERNEL_MSE_BACKWARD,  /* out = dprediction, a = prediction, b = target, c = dloss, both float32
@@ -169,6 +171,9 @@ typedef struct {
     const int64_t* positions; /* or null */
     int64_t batch, tokens, heads, head_dim, first_position;
     double theta;
+    double factor, low_freq_factor, high_freq_factor, original_tokens; /* of the scaling */
+    int32_t scaling;                                                   /* 0 none, 1 linear, 2 llama3 */
+    int32_t halves; /* element i is paired with i + head_dim / 2, not 2i with 2i + 1 */
     int32_t inverse;
 } MeshscopeRotary;
 
@@ -181,6 +186,7 @@ typedef struct {
     const float* lse2;
     const int64_t *q_positions, *k_positions; /* or null */
     int64_t batch, q_tokens, k_tokens, heads, kv_heads, head_dim;
+    int64_t window; /* of the keys before a query, with itself; 0: all */
     float scale;
     int32_t causal;
     int32_t tile; /* keys (DKDV: queries) at a time, at most 32; shared bytes: gpu_launch.h */

@@ -124,8 +124,8 @@ std::unique_ptr<Model> make_model(const ModelSpec& spec) {
     if (spec.vocab < 1 || spec.seq < 1)
         throw InvalidArgument({"model.tokens", {{"vocab", spec.vocab}, {"seq", spec.seq}}});
     const int64_t kv_heads = spec.kind == "llama" ? spec.kv_heads : spec.heads;
-    if (spec.heads < 1 || spec.dim % spec.heads != 0 || kv_heads < 1 || spec.heads % kv_heads != 0 ||
-        (spec.kind == "llama" && spec.dim / spec.heads % 2 != 0))
+    if (spec.heads < 1 || (spec.head_dim < 1 && spec.dim % spec.heads != 0) || kv_heads < 1 ||
+        spec.heads % kv_heads != 0 || (spec.kind == "llama" && spec.head_width() % 2 != 0))
         throw InvalidArgument(
             {"model.heads", {{"dim", spec.dim}, {"heads", spec.heads}, {"kv_heads", kv_heads}}});
     return make_transformer(spec);

@@ -135,8 +135,8 @@ class Model : public Module {
 /// cross-entropy.
 ///
 /// Throws InvalidArgument ("model.unknown_kind"; "model.size", "model.tokens" where a size is below 1;
-/// "model.heads" where heads do not divide dim, kv_heads do not divide heads, or rotary positions would turn
-/// an odd head_dim).
+/// "model.heads" where heads do not divide dim and no head_dim is given, kv_heads do not divide heads, or
+/// rotary positions would turn an odd head_dim).
 std::unique_ptr<Model> make_model(const ModelSpec& spec);
 
 /// The parameter's first values as Parameter::initial says, from (seed, parameter index, element): every rank

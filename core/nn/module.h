@@ -18,6 +18,8 @@ struct Box {
     Shape whole;              ///< of the uncut array; empty: the parameter is whole
     int32_t tensor_dim = -1;  ///< the dim it was cut along; -1: whole
     int64_t first = 0;        ///< where the part begins in that dim
+    int64_t copies = 1;       ///< ranks that hold this same part, as neighbours
+    int64_t copy = 0;         ///< which of them this one is
     bool cut() const { return tensor_dim >= 0; }
 };
 

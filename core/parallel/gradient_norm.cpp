@@ -6,6 +6,18 @@
 #include "core/tensor/kernels.h"
 
 namespace meshscope::parallel {
+namespace {
+
+/// Adds a parameter's squares to those of whole parameters, or of cut ones, which are summed over the tp
+/// ranks: there each of a part's copies stands for its share.
+void add_squares(double squares, const nn::Parameter& parameter, double& whole, double& cut) {
+    if (parameter.box.cut())
+        cut += squares / static_cast<double>(parameter.box.copies);
+    else
+        whole += squares;
+}
+
+}  // namespace
 
 double sharded_gradient_norm(std::span<const Tensor> gradients, std::span<const LocalParameter> parameters,
                              comm::ProcessGroup* group, std::string_view rule, const RankContext& context) {
@@ -13,7 +25,7 @@ double sharded_gradient_norm(std::span<const Tensor> gradients, std::span<const 
     {
         const ComputeEvent event(context.recorder, *context.allocator, "grad_norm", "model");
         for (std::size_t i = 0; i < gradients.size(); ++i)
-            (parameters[i].parameter->box.cut() ? cut : whole) += event->sum_of_squares(gradients[i]);
+            add_squares(event->sum_of_squares(gradients[i]), *parameters[i].parameter, whole, cut);
     }
     if (!group) return norm_over_tp(whole, cut, context);
     std::array<float, 2> sums{static_cast<float>(whole), static_cast<float>(cut)};
@@ -39,7 +51,7 @@ double model_norm(std::span<const double> squares, std::span<const LocalParamete
                   const RankContext& context) {
     double whole = 0, cut = 0;
     for (std::size_t i = 0; i < squares.size(); ++i)
-        (parameters[i].parameter->box.cut() ? cut : whole) += squares[i];
+        add_squares(squares[i], *parameters[i].parameter, whole, cut);
     return norm_over_tp(whole, cut, context);
 }
 

@@ -46,6 +46,8 @@ struct RankContext {
     /// This rank's part of its shard group when that is cut into groups of so many neighbours: what an
     /// integer reshard_after_forward needs.
     std::map<int64_t, comm::ProcessGroup*> shard_parts;
+    /// The same of its tp group, where as many neighbours share each key/value head.
+    std::map<int64_t, comm::ProcessGroup*> tp_parts{};
     tensor::Allocator* allocator = nullptr;
     trace::Recorder* recorder = nullptr;  ///< may be null
     TapeWatcher* watcher = nullptr;       ///< may be null

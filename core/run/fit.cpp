@@ -227,7 +227,8 @@ int64_t generous_bytes(const scenario::Scenario& s, const RunPlace& place) {
     const Sizes sizes = sizes_of(s);
     const double rows =
         std::max(sizes.rows, static_cast<double>(s.evaluation.every > 0 ? s.evaluation.batch : 0));
-    const auto dim = static_cast<double>(s.model.dim), hidden = static_cast<double>(s.model.hidden);
+    const int64_t width = s.model.heads < 1 ? s.model.dim : std::max(s.model.dim, s.model.query_width());
+    const auto dim = static_cast<double>(width), hidden = static_cast<double>(s.model.hidden);
     const auto seq = static_cast<double>(std::max<int64_t>(s.model.seq, 1));
     const double numbers =
         seq * ((static_cast<double>(s.model.layers) + 1) * (dim * 32 + hidden * 12) +
@@ -335,7 +336,9 @@ std::string bytes_text(int64_t bytes) {
     std::size_t unit = 0;
     for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
     std::array<char, 64> text{};
-    std::snprintf(text.data(), text.size(), unit == 0 ? "%.0f %s" : "%.3g %s", value, kUnits[unit]);
+    // Of 1000 to 1023 all four figures: three would need an exponent.
+    std::snprintf(text.data(), text.size(), unit == 0 || value >= 999.5 ? "%.0f %s" : "%.3g %s", value,
+                  kUnits[unit]);
     return text.data();
 }
 

@@ -6,6 +6,7 @@
 #include "core/mesh/roles.h"
 #include "core/parallel/declaration.h"
 #include "core/parallel/model_declaration.h"
+#include "core/parallel/tensor/placement.h"
 
 namespace meshscope::run {
 
@@ -22,9 +23,9 @@ std::vector<int32_t> append(GroupTable& table, const mesh::DeviceMesh& mesh, int
     return indices;
 }
 
-/// Adds the groups of `size` neighbours of each of these groups.
-void add_shard_parts(GroupTable& table, const std::vector<int32_t>& wholes, int64_t size) {
-    std::vector<int32_t>& indices = table.shard_parts[size];
+/// Adds the groups of `size` neighbours of each of these groups, and their indices to `indices`.
+void add_parts(GroupTable& table, const std::vector<int32_t>& wholes, int64_t size,
+               std::vector<int32_t>& indices) {
     const auto each = static_cast<std::size_t>(size);
     for (const int32_t whole : wholes) {
         const std::vector<int32_t> ranks = table.groups[static_cast<std::size_t>(whole)].ranks;
@@ -112,7 +113,7 @@ GroupTable make_groups(const mesh::DeviceMesh& mesh, int32_t world_size, const D
         for (const int64_t rank : mesh.ranks(GlobalRank{0})) all.ranks.push_back(static_cast<int32_t>(rank));
         std::ranges::sort(all.ranks);
     }
-    for (const int64_t size : shard_parts) add_shard_parts(table, table.data.back(), size);
+    for (const int64_t size : shard_parts) add_parts(table, table.data.back(), size, table.shard_parts[size]);
     return table;
 }
 
@@ -120,6 +121,11 @@ GroupTable groups_of(const scenario::Scenario& scenario, const mesh::DeviceMesh&
     GroupTable table =
         make_groups(mesh, scenario::world_size(scenario), data_dims(scenario),
                     with_mesh || !scenario.calls.empty(), parallel::part_sizes(scenario.parallel.fsdp2));
+    if (const auto tp = mesh::roles_of(scenario.mesh_names).of(mesh::Role::tp);
+        tp && scenario.model.kind == "llama")
+        if (const int64_t copies = parallel::kv_copies(scenario.model.kv_heads, scenario.mesh_shape[*tp]);
+            copies > 1)
+            add_parts(table, table.by_dim[*tp], copies, table.tp_parts[copies]);
     for (const scenario::Call& call : scenario.calls)
         table.calls.push_back(groups_of_call(table, call, mesh.names()));
     return table;

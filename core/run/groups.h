@@ -32,6 +32,8 @@ struct GroupTable {
     /// FSDP2's integer reshard_after_forward: by size, the groups of so many neighbours into which the groups
     /// of the data strategy's last dim are cut; called "shard/2".
     std::map<int64_t, std::vector<int32_t>> shard_parts;
+    /// The same of the tp groups: the ranks that share each key/value head, "tp/2".
+    std::map<int64_t, std::vector<int32_t>> tp_parts;
 
     /// [call of Scenario::calls]: the groups whose members make it; where a call names ranks that are no
     /// group of the mesh, one of its own, called "[0, 2]".

@@ -78,6 +78,8 @@ void TrainingRank::join_groups() {
             context_.by_role[*role] = by_dim[d];
     for (const auto& [size, indices] : table.shard_parts)
         context_.shard_parts[size] = join_group(table.of(rank_, indices));
+    for (const auto& [size, indices] : table.tp_parts)
+        context_.tp_parts[size] = join_group(table.of(rank_, indices));
 }
 
 void TrainingRank::run() {

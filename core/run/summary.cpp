@@ -109,6 +109,11 @@ std::optional<double> activation_formula(const scenario::Scenario& scenario) {
     const nn::ModelSpec& model = scenario.model;
     const bool llama = model.kind == "llama";
     if (!llama && model.kind != "gpt") return std::nullopt;
+    // The formula is that of plain blocks.
+    if (model.query_width() != model.dim || model.qk_norm != nn::QkNorm::none ||
+        model.norm_place != nn::NormPlace::before ||
+        (llama && model.used_activation() != nn::Activation::silu))
+        return std::nullopt;
     double blocks = static_cast<double>(model.layers);
     auto samples = static_cast<double>(scenario.global_batch) /
                    static_cast<double>(scenario::data_parallel_size(scenario)) / scenario.accumulate;

@@ -61,7 +61,8 @@ Training::Training(const RunPlan& plan, const parallel::RankContext& context)
 bool Training::norms_lie_apart(int64_t tp_ranks) const {
     const nn::ModelSpec& model = plan_.scenario.model;
     const auto uneven = [&](int64_t size) { return size % tp_ranks != 0; };
-    return strategy_.flat && plan_.scenario.parallel.tensor.sequence_parallel &&
+    const bool norms_of_heads = model.qk_norm != nn::QkNorm::none;
+    return strategy_.flat && (plan_.scenario.parallel.tensor.sequence_parallel || norms_of_heads) &&
            (uneven(model.vocab) || uneven(model.hidden) || (model.kind == "gpt" && uneven(model.seq)));
 }
 
@@ -124,6 +125,7 @@ bool Training::answers_for(const parallel::LocalParameter& local) const {
     const mesh::Roles roles = mesh::roles_of(plan_.mesh.names());
     const auto tp = roles.of(mesh::Role::tp), pp = roles.of(mesh::Role::pp);
     if (tp && !local.parameter->box.cut() && !is_first_along(*tp)) return false;
+    if (local.parameter->box.copy > 0) return false;  // the first of its copies answers
     if (strategy_.data_parallel) return true;
     for (std::size_t d = 0; d < coordinate_.size(); ++d)
         if (d != tp && d != pp && !is_first_along(d)) return false;

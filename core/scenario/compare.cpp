@@ -175,7 +175,7 @@ Scenario with_strategy(const Scenario& s, std::string_view strategy) {
         throw InvalidArgument({"scenario.strategy_needs_data_mesh", {{"strategy", std::string(strategy)}}});
     if (is_hybrid(strategy) && (ranks % 2 != 0 || ranks < 4) && own_word(s) != strategy)
         throw InvalidArgument({"scenario.strategy_needs_even_ranks", {{"ranks", ranks}}});
-    toml::table root = parse_toml(s.source, s.path);
+    toml::table root = parse_table(s.source, s.path);
     const int64_t each_node = ranks_per_node(s, ranks);
     for (const std::string_view key : kLeftOut) root.erase(key);
     root.insert_or_assign("mesh", mesh_of(s, strategy, ranks, each_node));

@@ -7,7 +7,9 @@
 #include "core/data/sampler.h"
 #include "core/mesh/mesh_offers.h"
 #include "core/mesh/roles.h"
+#include "core/nn/model/counts.h"
 #include "core/parallel/declaration.h"
+#include "core/scenario/model_config.h"
 #include "core/scenario/words.h"
 
 namespace meshscope::scenario {
@@ -21,12 +23,24 @@ bool is_transformer(const std::string& kind) {
     return kind == "gpt" || kind == "llama";
 }
 
-/// Heads must divide dim, key/value heads must divide heads, and rotary positions turn pairs. What was
-/// refused is doubted, and stands for a number that is possible, so that all else is looked at. Whether there
-/// is one.
+/// Heads must divide dim unless head_dim is given, key/value heads must divide heads, and rotary positions
+/// turn pairs. What was refused is doubted, and stands for a number that is possible, so that all else is
+/// looked at. Whether there is one.
 bool replace_bad_heads(const Section& model, nn::ModelSpec& spec) {
     const int64_t pairs = spec.kind == "llama" ? 2 : 1;
-    if (spec.dim % (spec.heads * pairs) != 0) {
+    if (spec.head_dim > 0 && (spec.head_dim % pairs != 0 || spec.query_width() > nn::kMostSize)) {
+        const int64_t most = nn::kMostSize / spec.heads;
+        model.report_offering(
+            "head_dim",
+            spec.head_dim % pairs != 0
+                ? Message{"scenario.head_dim_odd", {{"head_dim", spec.head_dim}}}
+                : Message{"scenario.head_dim_wide",
+                          {{"head_dim", spec.head_dim}, {"heads", spec.heads}, {"most", nn::kMostSize}}},
+            offers_around("model.head_dim", std::min(spec.head_dim, most), pairs, most));
+        model.doubt("head_dim");
+    }
+    if (!model.sure("head_dim")) spec.head_dim = 2;
+    if (spec.head_dim == 0 && spec.dim % (spec.heads * pairs) != 0) {
         const bool odd = spec.dim % spec.heads == 0;
         model.report_offering(
             "heads",
@@ -37,38 +51,26 @@ bool replace_bad_heads(const Section& model, nn::ModelSpec& spec) {
         model.doubt("heads");
     }
     if (spec.kind == "llama" && spec.heads % spec.kv_heads != 0) {
-        model.report_offering("kv_heads",
-                              {"scenario.kv_heads", {{"kv_heads", spec.kv_heads}, {"heads", spec.heads}}},
-                              joined_offers(offers_around("model.kv_heads", spec.kv_heads, 1, spec.heads,
-                                                          [&](int64_t n) { return spec.heads % n == 0; }),
-                                            offers_around("model.heads", spec.heads, spec.kv_heads, spec.dim,
-                                                          [&](int64_t n) { return spec.dim % n == 0; })));
+        model.report_offering(
+            "kv_heads", {"scenario.kv_heads", {{"kv_heads", spec.kv_heads}, {"heads", spec.heads}}},
+            joined_offers(offers_around("model.kv_heads", spec.kv_heads, 1, spec.heads,
+                                        [&](int64_t n) { return spec.heads % n == 0; }),
+                          offers_around("model.heads", spec.heads, spec.kv_heads, spec.dim,
+                                        [&](int64_t n) { return spec.head_dim > 0 || spec.dim % n == 0; })));
         model.doubt("kv_heads");
     }
     if (!model.sure("heads")) spec.heads = 1;
     if (!model.sure("heads", "kv_heads")) spec.kv_heads = spec.heads;
-    return spec.dim % pairs == 0;
+    return spec.head_dim > 0 || spec.dim % pairs == 0;
 }
 
-/// How many parameters a model has; sizes are at most 2^20, layers at most 10^4: below 2^60.
-int64_t n_parameters(const nn::ModelSpec& m) {
-    if (m.kind == "mlp")
-        return m.layers * (2 * m.dim * m.hidden + (m.bias ? m.dim + m.hidden : 0) +
-                           (m.norm == nn::Norm::none ? 0 : 2 * m.hidden));
-    const bool llama = m.kind == "llama";
-    const int64_t kv_dim = llama ? m.dim / m.heads * m.kv_heads : m.dim;
-    const int64_t block =
-        2 * m.dim * m.dim + 2 * m.dim * kv_dim + (llama ? 3 : 2) * m.dim * m.hidden + (llama ? 2 : 4) * m.dim;
-    return m.layers * block + (m.tied ? 1 : 2) * m.vocab * m.dim + (llama ? 1 : m.seq + 2) * m.dim;
-}
-
-/// The sizes of every kind but toy. False where one is missing or wrong. Every key is looked at, also where
-/// the kind is not known.
-bool read_sizes(const Section& model, nn::ModelSpec& spec) {
+/// The sizes of every kind but toy, over what `spec` has from a configuration (`given`). False where one is
+/// missing or wrong. Every key is looked at, also where the kind is not known.
+bool read_sizes(const Section& model, bool given, nn::ModelSpec& spec) {
     const bool transformer = is_transformer(spec.kind);
     bool fine = true;
     const auto size = [&](std::string_view key, int64_t& into, bool needed, int64_t most = nn::kMostSize) {
-        const bool missing = needed && !model.require(key);
+        const bool missing = needed && !given && !model.require(key);
         const auto value = model.integer(key, {1, most});
         if (value) into = *value;
         fine = fine && !missing && (value || !model.has(key));
@@ -80,17 +82,17 @@ bool read_sizes(const Section& model, nn::ModelSpec& spec) {
     size("vocab", spec.vocab, transformer);
     size("seq", spec.seq, transformer);
     size("heads", spec.heads, transformer);
-    spec.kv_heads = spec.heads;
+    if (!given) spec.kv_heads = spec.heads;
     size("kv_heads", spec.kv_heads, false);
-    spec.bias = model.boolean("bias").value_or(true);
+    size("head_dim", spec.head_dim, false);
     if (const auto word = model.word("norm", norms()))
         spec.norm = static_cast<nn::Norm>(1 + (std::ranges::find(norms(), *word) - norms().begin()));
-    spec.tied = model.boolean("tied").value_or(false);
-    spec.rope_theta = model.number("rope_theta", {0, 1e12, false}).value_or(spec.rope_theta);
+    spec.tied = model.boolean("tied").value_or(spec.tied);
+    read_model_form(model, spec);
     if (!fine || !sized) return false;
     if (transformer && !replace_bad_heads(model, spec)) return false;
-    if (!model.sure("heads", "kv_heads")) return true;
-    const int64_t parameters = n_parameters(spec);
+    if (!model.sure("heads", "kv_heads", "head_dim")) return true;
+    const int64_t parameters = nn::count_parameters(spec).total();
     if (parameters > kMostParameters)
         model.report("layers",
                      {"scenario.model_too_large", {{"parameters", parameters}, {"most", kMostParameters}}});
@@ -99,9 +101,44 @@ bool read_sizes(const Section& model, nn::ModelSpec& spec) {
 
 void refuse_foreign_sizes(const Section& model, const std::string& kind) {
     if (kind == "toy") refuse_for_kind(model, {"dim", "hidden", "layers"}, kind);
-    if (kind != "mlp") refuse_for_kind(model, {"bias", "norm"}, kind);
-    if (kind != "llama") refuse_for_kind(model, {"kv_heads", "rope_theta"}, kind);
-    if (!is_transformer(kind)) refuse_for_kind(model, {"vocab", "seq", "heads", "tied"}, kind);
+    if (kind != "mlp") refuse_for_kind(model, {"norm"}, kind);
+    if (kind != "mlp" && kind != "gpt") refuse_for_kind(model, {"bias"}, kind);
+    if (kind != "llama")
+        refuse_for_kind(
+            model,
+            {"kv_heads", "rope_theta", "rope_pairs", "rope_scaling", "window_rope_theta", "qkv_bias",
+             "out_bias", "mlp_bias", "qk_norm", "norm_place", "zero_centered_norm", "scaled_embedding"},
+            kind);
+    if (!is_transformer(kind))
+        refuse_for_kind(model,
+                        {"vocab", "seq", "heads", "tied", "head_dim", "activation", "norm_eps", "window",
+                         "full_attention", "attention_scale"},
+                        kind);
+}
+
+/// What `kind` names: one of the engine's kinds, or a configuration, whose own mistakes are reported with it.
+std::optional<nn::ModelSpec> read_kind(const Section& model, Scenario& s) {
+    const std::optional<std::string> kind = model.text("kind");
+    if (!kind) return std::nullopt;
+    if (!kind->starts_with(kConfigPrefix)) {
+        const std::optional<std::string> known = model.word("kind", model_kinds());
+        if (!known) return std::nullopt;
+        nn::ModelSpec spec;
+        spec.kind = *known;
+        return spec;
+    }
+    const std::string path = existing_file(model, "kind", kind->substr(kConfigPrefix.size()), s.folder);
+    if (path.empty()) return std::nullopt;
+    try {
+        const ModelConfig config = read_model_config(path);
+        s.model_config = path;
+        return config.spec;
+    } catch (const InputError& error) {
+        for (const Diagnostic& diagnostic : error.diagnostics()) model.report_at(diagnostic);
+    } catch (const IoError& error) {
+        model.report("kind", error.message());
+    }
+    return std::nullopt;
 }
 
 /// How samples are dealt to ranks.
@@ -182,12 +219,11 @@ void read_model(const Section& root, const Section& model, Scenario& s) {
         return;
     }
     model.require("kind");
-    const std::optional<std::string> kind = model.word("kind", model_kinds());
-    s.model.kind = kind.value_or("");
-    if (kind) refuse_foreign_sizes(model, *kind);
-    nn::ModelSpec spec;
-    spec.kind = kind.value_or("");
-    if (read_sizes(model, spec)) s.model = spec;
+    const std::optional<nn::ModelSpec> known = read_kind(model, s);
+    nn::ModelSpec spec = known.value_or(nn::ModelSpec{.kind = ""});
+    s.model.kind = spec.kind;
+    if (known) refuse_foreign_sizes(model, spec.kind);
+    if (read_sizes(model, !s.model_config.empty(), spec)) s.model = spec;
     s.model_seed = static_cast<uint64_t>(model.integer("seed", kSeed).value_or(0));
     s.weights = existing_file(model, "weights", s.folder);
 }

@@ -44,6 +44,10 @@ bool read_calls(const Section& root, Scenario& scenario);
 /// of them is wrong (which is reported, with the nearest possible values), none of them.
 void read_model(const Section& root, const Section& model, Scenario& scenario);
 
+/// The keys of [model] beside its sizes: biases, norms, activation, positions, windows. Over what `spec` has,
+/// whose kind ("" where it is not known) and layers are read before.
+void read_model_form(const Section& model, nn::ModelSpec& spec);
+
 /// Whether [model] could be read, so that make_model() can build it.
 bool model_is_known(const Scenario& scenario);
 
@@ -134,6 +138,10 @@ std::string read_id(const Section& entry, std::set<std::string>& seen, bool free
 /// [[lesson.number]] tables of `section`: ids, and the SQL or the figure of the modelled clock that each is.
 /// Reports keys that mean nothing to a number of its kind. Profiles' files are relative to `folder`.
 std::vector<LessonNumber> read_number_tables(const Section& section, const std::string& folder);
+
+/// The table of a scenario's text. `model = "hf:…"`, short for a table with that `kind` alone, is that table
+/// in it. Throws InputError where it is no TOML.
+toml::table parse_table(std::string_view text, const std::string& path);
 
 /// The one reader of scenarios: from the table of a file, whatever made it. `path` and `source` go into the
 /// scenario. Throws InputError with every mistake.

@@ -59,6 +59,16 @@ void check_variants(const Scenario& scenario) {
 
 }  // namespace
 
+toml::table parse_table(std::string_view text, const std::string& path) {
+    toml::table root = parse_toml(text, path);
+    if (toml::value<std::string>* const kind = root["model"].as_string()) {
+        toml::table model;
+        model.insert("kind", std::move(*kind));
+        root.insert_or_assign("model", std::move(model));
+    }
+    return root;
+}
+
 Scenario read_table(const toml::table& table, const std::string& path, std::string source) {
     Diagnostics diagnostics(path);
     Scenario scenario = read_all(table, path, diagnostics);
@@ -107,7 +117,7 @@ std::string toml_text(const toml::node& node) {
 
 std::vector<std::pair<std::string, std::string>> entries(const Scenario& scenario, std::string_view table) {
     std::vector<std::pair<std::string, std::string>> found;
-    const toml::table root = parse_toml(scenario.source, scenario.path);
+    const toml::table root = parse_table(scenario.source, scenario.path);
     const toml::table* keys = root[table].as_table();
     if (!keys) return found;
     for (const auto& [key, node] : *keys) {
@@ -118,7 +128,7 @@ std::vector<std::pair<std::string, std::string>> entries(const Scenario& scenari
 }
 
 Scenario parse_scenario(std::string_view text, const std::string& path) {
-    Scenario scenario = read_table(parse_toml(text, path), path, std::string(text));
+    Scenario scenario = read_table(parse_table(text, path), path, std::string(text));
     check_variants(scenario);
     return scenario;
 }

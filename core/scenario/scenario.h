@@ -82,6 +82,7 @@ struct Scenario {
     Text title;
 
     nn::ModelSpec model;
+    std::string model_config;  ///< the configuration that the model was read from, absolute; "" = none
     uint64_t model_seed = 0;
     std::string weights;               ///< a safetensors file, absolute; "" = drawn from model_seed
 

@@ -47,18 +47,16 @@ std::string text_of(double value) {
     return plain_exponent(out.str());
 }
 
-/// What the key gives, absolute, taken from `folder` where relative; empty where the key is missing, or empty
-/// and reported as `empty_id`.
-fs::path given_path(const Section& section, std::string_view key, const std::string& folder,
-                    const std::string& empty_id) {
-    const std::optional<std::string> given = section.text(key);
-    if (!given) return {};
-    if (given->empty()) {
+/// What is `given`, absolute, taken from `folder` where relative; empty where it is empty, which is reported
+/// as `empty_id`.
+fs::path given_path(const Section& section, std::string_view key, const std::string& given,
+                    const std::string& folder, const std::string& empty_id) {
+    if (given.empty()) {
         section.refuse(key, {empty_id, {{"key", section.full(key)}}});
         return {};
     }
     std::error_code error;
-    const fs::path path = fs::path(*given).is_absolute() ? fs::path(*given) : fs::path(folder) / *given;
+    const fs::path path = fs::path(given).is_absolute() ? fs::path(given) : fs::path(folder) / given;
     return fs::absolute(path, error).lexically_normal();
 }
 
@@ -372,7 +370,13 @@ std::vector<Section> Section::sections(std::string_view key) const {
 }
 
 std::string existing_file(const Section& section, std::string_view key, const std::string& folder) {
-    const fs::path path = given_path(section, key, folder, "scenario.empty_path");
+    const std::optional<std::string> given = section.text(key);
+    return given ? existing_file(section, key, *given, folder) : "";
+}
+
+std::string existing_file(const Section& section, std::string_view key, const std::string& given,
+                          const std::string& folder) {
+    const fs::path path = given_path(section, key, given, folder, "scenario.empty_path");
     std::error_code error;
     if (path.empty() || fs::is_regular_file(path, error)) return path.string();
     if (fs::is_directory(path, error)) {
@@ -390,7 +394,8 @@ std::string existing_file(const Section& section, std::string_view key, const st
 }
 
 std::string folder_path(const Section& section, std::string_view key, const std::string& folder) {
-    return given_path(section, key, folder, "scenario.empty_folder").string();
+    const std::optional<std::string> given = section.text(key);
+    return given ? given_path(section, key, *given, folder, "scenario.empty_folder").string() : "";
 }
 
 }  // namespace meshscope::scenario

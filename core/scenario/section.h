@@ -111,6 +111,10 @@ void refuse_for_kind(const Section& section, std::initializer_list<std::string_v
 /// or the file is missing (reported).
 std::string existing_file(const Section& section, std::string_view key, const std::string& folder);
 
+/// The same of `given`, what the key says or a part of it.
+std::string existing_file(const Section& section, std::string_view key, const std::string& given,
+                          const std::string& folder);
+
 /// A folder that a key names, there or not: absolute. "" when the key is absent or empty (reported).
 std::string folder_path(const Section& section, std::string_view key, const std::string& folder);
 

@@ -192,7 +192,7 @@ void refuse_for_figure(const Section& section, const LessonNumber& number) {
 }  // namespace
 
 Scenario changed_scenario(const Scenario& scenario, const Variant& variant) {
-    toml::table table = parse_toml(scenario.source, scenario.path);
+    toml::table table = parse_table(scenario.source, scenario.path);
     apply_variant(table, variant.id);
     std::ostringstream source;
     source << table;

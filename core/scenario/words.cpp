@@ -13,6 +13,11 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kModels{"toy", "mlp", "gpt", "llama"};
 constexpr std::array<std::string_view, 2> kNorms{"batch", "sync_batch"};
+constexpr std::array<std::string_view, 4> kActivations{"silu", "gelu", "gelu_tanh", "relu"};
+constexpr std::array<std::string_view, 3> kQkNorms{"none", "head", "width"};
+constexpr std::array<std::string_view, 3> kNormPlaces{"before", "after", "both"};
+constexpr std::array<std::string_view, 3> kRopeScalings{"none", "linear", "llama3"};
+constexpr std::array<std::string_view, 2> kRopePairs{"neighbours", "halves"};
 constexpr std::array<std::string_view, 3> kOptimizers{"sgd", "adam", "adamw"};
 constexpr std::array<std::string_view, 2> kData{"regression", "tokens"};
 constexpr std::array<std::string_view, 4> kLevels{"off", "collectives", "hops", "values"};
@@ -42,6 +47,21 @@ std::span<const std::string_view> model_kinds() {
 }
 std::span<const std::string_view> norms() {
     return kNorms;
+}
+std::span<const std::string_view> activations() {
+    return kActivations;
+}
+std::span<const std::string_view> qk_norms() {
+    return kQkNorms;
+}
+std::span<const std::string_view> norm_places() {
+    return kNormPlaces;
+}
+std::span<const std::string_view> rope_scalings() {
+    return kRopeScalings;
+}
+std::span<const std::string_view> rope_pairs() {
+    return kRopePairs;
 }
 std::span<const std::string_view> optimizer_kinds() {
     return kOptimizers;

@@ -15,6 +15,11 @@ Enum enumerator(std::span<const std::string_view> words, std::string_view word) 
 /// The words of the keys that take one of a few.
 std::span<const std::string_view> model_kinds();
 std::span<const std::string_view> norms();  ///< in nn::Norm's order, without `none`
+std::span<const std::string_view> activations();    ///< in nn::Activation's order
+std::span<const std::string_view> qk_norms();       ///< in nn::QkNorm's order
+std::span<const std::string_view> norm_places();    ///< in nn::NormPlace's order
+std::span<const std::string_view> rope_scalings();  ///< in tensor::RopeScaling::Kind's order
+std::span<const std::string_view> rope_pairs();
 std::span<const std::string_view> optimizer_kinds();
 std::span<const std::string_view> data_kinds();
 std::span<const std::string_view> data_strategies();  ///< the words of parallel::strategies()

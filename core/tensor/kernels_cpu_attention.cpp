@@ -49,13 +49,21 @@ class Mask {
     explicit Mask(const AttentionShape& shape)
         : shape_(shape), q_at_(positions(shape.q_positions)), k_at_(positions(shape.k_positions)) {}
 
-    /// The block without keys at its end that none of its queries sees.
+    /// The block without keys at its end that none of its queries sees; of a window also without all of them
+    /// where they lie before every query's.
     Span cut(int64_t q0, int64_t k0) const {
         Span span{q0, std::min(kQueries, shape_.q_tokens - q0), k0, std::min(kKeys, shape_.k_tokens - k0)};
         if (!shape_.causal) return span;
-        int64_t last = q_position(q0);
-        for (int64_t q = q0 + 1; q < q0 + span.rows; ++q) last = std::max(last, q_position(q));
+        int64_t first = q_position(q0), last = first;
+        for (int64_t q = q0 + 1; q < q0 + span.rows; ++q) {
+            first = std::min(first, q_position(q));
+            last = std::max(last, q_position(q));
+        }
         while (span.columns > 0 && k_position(k0 + span.columns - 1) > last) --span.columns;
+        if (shape_.window == 0) return span;
+        bool any = false;
+        for (int64_t k = k0; k < k0 + span.columns && !any; ++k) any = k_position(k) > first - shape_.window;
+        if (!any) span.columns = 0;
         return span;
     }
 
@@ -64,11 +72,16 @@ class Mask {
     int64_t apply(const Span& span, int64_t r, float* scores) const {
         if (!shape_.causal) return span.columns;
         const int64_t last = q_position(span.q0 + r);
-        if (k_at_ == nullptr) return std::clamp<int64_t>(last + 1 - span.k0, 0, span.columns);
+        if (k_at_ == nullptr && shape_.window == 0)
+            return std::clamp<int64_t>(last + 1 - span.k0, 0, span.columns);
+        const int64_t first =
+            shape_.window == 0 ? std::numeric_limits<int64_t>::min() : last + 1 - shape_.window;
         int64_t seen = span.columns;
-        while (seen > 0 && k_at_[span.k0 + seen - 1] > last) --seen;
-        for (int64_t j = 0; j < seen; ++j)
-            if (k_at_[span.k0 + j] > last) scores[j] = kMinusInfinity;
+        while (seen > 0 && k_position(span.k0 + seen - 1) > last) --seen;
+        for (int64_t j = 0; j < seen; ++j) {
+            const int64_t key = k_position(span.k0 + j);
+            if (key > last || key < first) scores[j] = kMinusInfinity;
+        }
         return seen;
     }
 

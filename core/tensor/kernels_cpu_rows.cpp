@@ -67,7 +67,8 @@ void CpuKernels::rotary(const Tensor& out, const Tensor& in, const RotaryShape& 
     const auto half = static_cast<std::size_t>(shape.head_dim / 2);
     std::vector<double> frequencies(half);
     for (std::size_t i = 0; i < half; ++i)
-        frequencies[i] = std::pow(shape.theta, -static_cast<double>(2 * i) / static_cast<double>(2 * half));
+        frequencies[i] =
+            rotary_frequency(shape.theta, shape.head_dim, shape.scaling, static_cast<int64_t>(i));
     std::vector<float> cosines(half);
     std::vector<float> sines(half);
     // Token by token, so a token's angles are computed once for all batch rows and heads.
@@ -82,8 +83,9 @@ void CpuKernels::rotary(const Tensor& out, const Tensor& in, const RotaryShape& 
         }
         for (int64_t b = 0; b < shape.batch; ++b) {
             const int64_t row = (b * shape.tokens + t) * width;
-            loops_->rotate(numbers(out) + row, numbers(in) + row, cosines.data(), sines.data(), shape.heads,
-                           shape.head_dim);
+            const auto turn = shape.halves ? loops_->rotate_halves : loops_->rotate;
+            turn(numbers(out) + row, numbers(in) + row, cosines.data(), sines.data(), shape.heads,
+                 shape.head_dim);
         }
     }
 }

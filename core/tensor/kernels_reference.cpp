@@ -164,6 +164,21 @@ void ReferenceKernels::gelu_tanh_forward(const Tensor& y, const Tensor& x) const
     });
 }
 
+void ReferenceKernels::gelu_forward(const Tensor& y, const Tensor& x) const {
+    std::ranges::transform(x.data<float>(), y.data<float>().begin(), [](float v) {
+        const double u = v;
+        return round_to_float(0.5 * u * std::erfc(-u / std::numbers::sqrt2));
+    });
+}
+
+void ReferenceKernels::gelu_backward(const Tensor& dx, const Tensor& dy, const Tensor& x) const {
+    std::ranges::transform(dy.data<float>(), x.data<float>(), dx.data<float>().begin(), [](float g, float v) {
+        const double u = v;
+        const double density = std::exp(-0.5 * u * u) / std::sqrt(2.0 * std::numbers::pi);
+        return round_to_float(g * (0.5 * std::erfc(-u / std::numbers::sqrt2) + u * density));
+    });
+}
+
 void ReferenceKernels::gelu_tanh_backward(const Tensor& dx, const Tensor& dy, const Tensor& x) const {
     std::ranges::transform(dy.data<float>(), x.data<float>(), dx.data<float>().begin(), [](float g, float v) {
         const double u = v;

@@ -34,7 +34,9 @@ struct Rows {
         const auto at = [](const Tensor& positions, int64_t t) {
             return positions.defined() ? positions.data<int64_t>()[static_cast<std::size_t>(t)] : t;
         };
-        return !shape.causal || at(shape.k_positions, k) <= at(shape.q_positions, q);
+        if (!shape.causal) return true;
+        const int64_t before = at(shape.q_positions, q) - at(shape.k_positions, k);
+        return before >= 0 && (shape.window == 0 || before < shape.window);
     }
 };
 

@@ -44,15 +44,17 @@ void ReferenceKernels::rotary(const Tensor& out, const Tensor& in, const RotaryS
                                      ? shape.positions.data<int64_t>()[static_cast<std::size_t>(token)]
                                      : shape.first_position + token;
         for (int64_t i = 0; i < width; i += 2) {
-            const auto exponent =
-                static_cast<double>(i % shape.head_dim) / static_cast<double>(shape.head_dim);
-            const double angle = static_cast<double>(position) * std::pow(shape.theta, -exponent);
+            const int64_t pair = i % shape.head_dim / 2;
+            const double angle = static_cast<double>(position) *
+                                 rotary_frequency(shape.theta, shape.head_dim, shape.scaling, pair);
             const double c = std::cos(angle);
             const double s = inverse ? -std::sin(angle) : std::sin(angle);
-            const double a = ins[row * width + i];
-            const double b = ins[row * width + i + 1];
-            outs[row * width + i] = static_cast<float>(a * c - b * s);
-            outs[row * width + i + 1] = static_cast<float>(a * s + b * c);
+            const int64_t first = row * width + (shape.halves ? i - pair : i);
+            const int64_t second = first + (shape.halves ? shape.head_dim / 2 : 1);
+            const double a = ins[first];
+            const double b = ins[second];
+            outs[first] = static_cast<float>(a * c - b * s);
+            outs[second] = static_cast<float>(a * s + b * c);
         }
     }
 }

@@ -103,6 +103,9 @@ struct VectorLoops {
     /// Turns the pairs of `heads` heads of n elements by the angles with these n/2 cosines and sines.
     void (*rotate)(float* out, const float* in, const float* cosines, const float* sines, int64_t heads,
                    int64_t n);
+    /// The same, element i paired with i + n/2 and not 2i with 2i + 1.
+    void (*rotate_halves)(float* out, const float* in, const float* cosines, const float* sines,
+                          int64_t heads, int64_t n);
 };
 
 /// What every machine of the architecture runs.

@@ -289,6 +289,17 @@ void rotate(float* out, const float* in, const float* cosines, const float* sine
         }
 }
 
+void rotate_halves(float* out, const float* in, const float* cosines, const float* sines, int64_t heads,
+                   int64_t n) {
+    for (int64_t h = 0; h < heads; ++h, in += n, out += n)
+        for (int64_t i = 0; i < n / 2; ++i) {
+            const float a = in[i];
+            const float b = in[i + n / 2];
+            out[i] = a * cosines[i] - b * sines[i];
+            out[i + n / 2] = a * sines[i] + b * cosines[i];
+        }
+}
+
 constexpr VectorLoops make_loops(const char* name) {
     return {.name = name,
             .exp = exp_loop,
@@ -319,7 +330,8 @@ constexpr VectorLoops make_loops(const char* name) {
             .norm_input_grad = norm_input_grad,
             .norm_weight_grad = norm_weight_grad,
             .small_product = small_product,
-            .rotate = rotate};
+            .rotate = rotate,
+            .rotate_halves = rotate_halves};
 }
 
 }  // namespace

@@ -68,11 +68,12 @@ bool is_something_else(const std::string& text) {
     if (kExtensions.count(text.substr(text.rfind('.') + 1)) || kKnown.count(text)) return true;
     // Compute events are named after kernels, in PyTorch's words; they are shown as they are.
     static const std::regex kKernels(
-        "(linear|relu|gelu_tanh|mse|add)\\..*|(fsdp2|ddp|flat)\\.(copy_.*|chunk_cat|divide|accumulate)|"
+        "(linear|relu|gelu_tanh|gelu|multiply|scale|mse|add)\\..*|(fsdp2|ddp|flat)\\.(copy_.*|chunk_cat|"
+        "divide|accumulate)|"
         "fsdp2\\.(h2d|d2h|keep_part)|ddp\\.(de)?compress|dp\\.(un)?flatten|"
         "powersgd\\.(p|q|(un)?pack|feedback|orthonormalise|decompress)|"
         "(attention|batch_norm|bias|cross_entropy|embedding|layer_norm|rms_norm|rotary|silu_mul)"
-        "([._]parts?)?(\\.(backward|combine|merge|input_grad|statistics|weight_grad))?|"
+        "([._]parts?)?(\\.(backward|combine|merge|input_grad|factors|statistics|weight_grad))?|"
         "tp\\.(copy|share_input|sum_partial|vocab_cross_entropy|loss\\.(row_max|row_sum_exp|pick_targets))|"
         "cp\\.(cut|pack|unpack|exchange|ring_attention)|"
         "sp\\.(copy_in|copy_out|pack|pad|unpack|gather_for_all|gather_parts|scatter_sum)");

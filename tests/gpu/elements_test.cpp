@@ -29,6 +29,8 @@ const std::vector<ElementCase> kElements{
     {"relu backward", 3, [](const Kernels& k, const auto& t) { k.relu_backward(t[0], t[1], t[2]); }},
     {"gelu", 2, [](const Kernels& k, const auto& t) { k.gelu_tanh_forward(t[0], t[1]); }},
     {"gelu backward", 3, [](const Kernels& k, const auto& t) { k.gelu_tanh_backward(t[0], t[1], t[2]); }},
+    {"gelu erf", 2, [](const Kernels& k, const auto& t) { k.gelu_forward(t[0], t[1]); }},
+    {"gelu erf backward", 3, [](const Kernels& k, const auto& t) { k.gelu_backward(t[0], t[1], t[2]); }},
     {"silu_mul", 3, [](const Kernels& k, const auto& t) { k.silu_mul_forward(t[0], t[1], t[2]); }},
     {"silu_mul backward", 5,
      [](const Kernels& k, const auto& t) { k.silu_mul_backward(t[0], t[1], t[2], t[3], t[4]); }},

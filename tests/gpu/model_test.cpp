@@ -38,8 +38,10 @@ AttentionShape shape_of(const Heads& s, bool causal) {
 /// Attention forward and backward on both. `o` and `lse` of the backward pass are the reference's. With
 /// positions, these are of the queries and keys.
 void check_attention(GpuPair& p, const Heads& s, bool causal, DType dtype, const std::vector<int64_t>& q_at,
-                     const std::vector<int64_t>& k_at) {
-    AttentionShape here = shape_of(s, causal), there = here;
+                     const std::vector<int64_t>& k_at, int64_t window = 0) {
+    AttentionShape here = shape_of(s, causal);
+    here.window = window;
+    AttentionShape there = here;
     if (!q_at.empty()) {
         here.q_positions = p.indices(q_at);
         here.k_positions = p.indices(k_at);
@@ -109,6 +111,10 @@ TEST_CASE("rotary of the GPU agrees with the reference, in order, from a place, 
         for (const bool inverse : {false, true})
             for (const int64_t tokens : {0, 1, 9}) {
                 tensor::RotaryShape shape{2, tokens, 3, 6, 10000.0, 5};
+                shape.halves = inverse;
+                shape.scaling.kind = static_cast<tensor::RopeScaling::Kind>(tokens % 8);  // none, linear
+                if (tokens == 9 && inverse) shape.scaling.kind = tensor::RopeScaling::Kind::llama3;
+                shape.scaling.factor = 3.0;
                 const Tensor x = p.random({2, tokens, 18}, dtype);
                 CHECK(p.distance_of({x, x}, [=](const Kernels& k, const auto& t) {
                     k.rotary(t[0], t[1], shape, inverse);
@@ -134,6 +140,8 @@ TEST_CASE("attention of the GPU agrees with the reference, forward and backward"
                 CAPTURE(s.batch, s.q_tokens, s.k_tokens, s.heads, s.kv_heads, s.head_dim, causal,
                         name(dtype));
                 check_attention(p, s, causal, dtype, {}, {});
+                if (causal)
+                    for (const int64_t window : {3, 40}) check_attention(p, s, causal, dtype, {}, {}, window);
             }
 }
 
@@ -143,7 +151,9 @@ TEST_CASE("attention of the GPU goes by positions, and rows that see no key are 
     std::vector<int64_t> q_at, k_at;
     for (int64_t i = 0; i < 20; ++i) q_at.push_back(i < 10 ? i : 60 + i);
     for (int64_t i = 0; i < 37; ++i) k_at.push_back(i % 2 == 0 ? 12 + i : 90 - i);
-    for (const DType dtype : kFloats) check_attention(p, {2, 20, 37, 4, 2, 8}, true, dtype, q_at, k_at);
+    for (const DType dtype : kFloats)
+        for (const int64_t window : {0, 9})
+            check_attention(p, {2, 20, 37, 4, 2, 8}, true, dtype, q_at, k_at, window);
 }
 
 TEST_CASE("ring attention's merge on the GPU agrees with the reference, also where one side saw nothing",

@@ -53,6 +53,9 @@ TEST_CASE("ReLU, GELU and the residual sum have the gradients of their formulas"
         if (std::abs(number) < 0.05F) number = 0.5F;
     check_layer([](Tape& t, Variable v) { return relu(t, v); }, x, target, {}, bench);
     check_layer([](Tape& t, Variable v) { return gelu_tanh(t, v); }, x, target, {}, bench);
+    check_layer([](Tape& t, Variable v) { return gelu(t, v); }, x, target, {}, bench);
+    check_layer([](Tape& t, Variable v) { return scale(t, v, -1.5F); }, x, target, {}, bench);
+    check_layer([](Tape& t, Variable v) { return multiply(t, v, gelu(t, v)); }, x, target, {}, bench);
     check_layer([](Tape& t, Variable v) { return add(t, v, gelu_tanh(t, v)); }, x, target, {}, bench);
     check_layer([](Tape& t, Variable v) { return add(t, v, v); }, x, target, {}, bench);
     check_layer([](Tape&, Variable v) { return v; }, x, target, {}, bench);  // mse alone

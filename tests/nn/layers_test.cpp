@@ -108,8 +108,7 @@ TEST_CASE("SwiGLU's product, broadcast sums and rotary positions have the gradie
     check_layer([&](Tape& t, Variable v) { return silu_mul(t, t.input(other), v); }, x, target, {}, bench);
     check_layer([&](Tape& t, Variable v) { return add_rows(t, v, t.input(row)); }, x, target, {}, bench);
     check_layer([&](Tape& t, Variable v) { return add_rows(t, t.input(x), v); }, row, target, {}, bench);
-    check_layer([&](Tape& t, Variable v) { return rotary(t, v, 2, 10000.0, {.first = 3}); }, x, target, {},
-                bench);
+    check_layer([&](Tape& t, Variable v) { return rotary(t, v, 2, {}, {.first = 3}); }, x, target, {}, bench);
 }
 
 TEST_CASE("attention has the gradient of its formula, also where heads share keys and values") {
@@ -120,12 +119,15 @@ TEST_CASE("attention has the gradient of its formula, also where heads share key
         const Tensor k = bench.random({2, 5, kv_dim}, 2);
         const Tensor v = bench.random({2, 5, kv_dim}, 3);
         const Tensor target = bench.random({2, 5, 8}, 4);
-        check_layer([&](Tape& t, Variable x) { return attention(t, x, t.input(k), t.input(v), 2); }, q,
-                    target, {}, bench);
-        check_layer([&](Tape& t, Variable x) { return attention(t, t.input(q), x, t.input(v), 2); }, k,
-                    target, {}, bench);
-        check_layer([&](Tape& t, Variable x) { return attention(t, t.input(q), t.input(k), x, 2); }, v,
-                    target, {}, bench);
+        check_layer(
+            [&](Tape& t, Variable x) { return attention(t, x, t.input(k), t.input(v), {.head_dim = 2}); }, q,
+            target, {}, bench);
+        check_layer(
+            [&](Tape& t, Variable x) { return attention(t, t.input(q), x, t.input(v), {.head_dim = 2}); }, k,
+            target, {}, bench);
+        check_layer(
+            [&](Tape& t, Variable x) { return attention(t, t.input(q), t.input(k), x, {.head_dim = 2}); }, v,
+            target, {}, bench);
     }
 }
 
@@ -279,7 +281,7 @@ TEST_CASE("another attention core may stand between the projections") {
     Attention& attn = block.attention();
     attn.core = [&](Tape& t, Variable q, Variable k, Variable v) {
         ++calls;
-        return attention(t, q, k, v, attn.head_dim(), attn.positions());
+        return attention(t, q, k, v, attn.form(), attn.positions());
     };
     CHECK(loss() == before);
     CHECK(calls == 1);

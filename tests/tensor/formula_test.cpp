@@ -145,6 +145,31 @@ TEST_CASE("worked values of cross-entropy, attention and rotary positions") {
               2e-7);
         k->rotary(out, out, turn, true);
         CHECK(distance(out, p.of({1, 0, 0, 1}, {4})) < 2e-7);
+        // Element 0 turns with element 2 by t, 1 with 3 by t/100; halved by linear scaling.
+        turn.halves = true;
+        k->rotary(out, p.of({1, 0, 0, 1}, {4}), turn, false);
+        CHECK(distance(out, p.of({std::cos(3.0F), -std::sin(0.03F), std::sin(3.0F), std::cos(0.03F)}, {4})) <
+              2e-7);
+        turn.scaling = {RopeScaling::Kind::linear, 2.0};
+        k->rotary(out, p.of({1, 0, 0, 1}, {4}), turn, false);
+        CHECK(distance(out, p.of({std::cos(1.5F), -std::sin(0.015F), std::sin(1.5F), std::cos(0.015F)},
+                                 {4})) < 2e-7);
+
+        // gelu: x times the share of a normal distribution below x.
+        const Tensor gelu = p.random({3});
+        k->gelu_forward(gelu, p.of({0, 1, -2}, {3}));
+        CHECK(distance(gelu, p.of({0, 0.84134475F, -0.04550026F}, {3})) < 1e-7);
+
+        // A window of 2 over three keys of equal scores: each query is the mean of itself and the one before.
+        AttentionShape near;
+        near.batch = near.heads = near.kv_heads = near.head_dim = 1;
+        near.q_tokens = near.k_tokens = 3;
+        near.window = 2;
+        CHECK(near.pairs() == 5);
+        const Tensor seen = p.random({3}), seen_lse = p.random({3});
+        k->attention_forward(seen, seen_lse, p.of({0, 0, 0}, {3}), p.of({1, 1, 1}, {3}), p.of({1, 3, 7}, {3}),
+                             near);
+        CHECK(distance(seen, p.of({1, 2, 5}, {3})) < 1e-6);
     }
 }
 
@@ -204,6 +229,13 @@ TEST_CASE("gradients equal finite differences") {
         const Tensor targets = p.indices({4, 0, 4});
         const Tensor loss = p.random({1});
         const Tensor one = p.of({1}, {1});
+        const Objective gelu_erf = [&] {
+            k.gelu_forward(y, x);
+            return weighted(y, dy);
+        };
+        k.gelu_backward(dx, dy, x);
+        check_gradient(x, dx, gelu_erf);
+
         const Objective cross_entropy = [&] {
             k.cross_entropy_forward(loss, rstd, x, targets);
             return weighted(loss, one);
@@ -217,8 +249,10 @@ TEST_CASE("gradients equal finite differences") {
 TEST_CASE("attention's gradients equal finite differences, masked and not, with shared key/value heads") {
     Pair p;
     for (const Kernels* k : {&p.fast, &p.plain}) {
-        for (const bool causal : {false, true}) {
+        for (const int64_t window : {-1, 0, 2}) {
+            const bool causal = window >= 0;
             AttentionShape shape;
+            shape.window = std::max<int64_t>(window, 0);
             shape.batch = 2;
             shape.q_tokens = shape.k_tokens = 4;
             shape.heads = 4;

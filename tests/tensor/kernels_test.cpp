@@ -232,6 +232,8 @@ TEST_CASE("element by element kernels agree with the reference") {
         both([&](const Kernels& k, const Tensor& out) { k.relu_backward(out, dy, x); }, 0.0);
         both([&](const Kernels& k, const Tensor& out) { k.gelu_tanh_forward(out, x); }, 5e-7);
         both([&](const Kernels& k, const Tensor& out) { k.gelu_tanh_backward(out, dy, x); }, 2e-6);
+        both([&](const Kernels& k, const Tensor& out) { k.gelu_forward(out, x); }, 5e-7);
+        both([&](const Kernels& k, const Tensor& out) { k.gelu_backward(out, dy, x); }, 2e-6);
         // Two orders of a sum of n doubles differ by n roundings at most.
         CHECK(std::abs(p.fast.sum_of_squares(x) - p.plain.sum_of_squares(x)) <=
               2.3e-16 * static_cast<double>(n) * p.plain.sum_of_squares(x));

@@ -174,6 +174,9 @@ TEST_CASE("SwiGLU, products and rotary positions agree with the reference") {
         for (const bool inverse : {false, true}) {
             for (const Tensor& at : {positions, Tensor()}) {
                 RotaryShape shape;
+                shape.halves = inverse != at.defined();
+                if (head_dim == 64) shape.scaling = {RopeScaling::Kind::llama3, 8.0, 1.0, 4.0, 64};
+                if (head_dim == 8) shape.scaling = {RopeScaling::Kind::linear, 3.0};
                 shape.batch = 2;
                 shape.tokens = 5;
                 shape.heads = 3;
@@ -260,10 +263,11 @@ TEST_CASE("attention agrees with the reference over blocks, heads, masks and no 
         // see.
         const Tensor q_at = p.random_indices(q_tokens, 2 * q_tokens + 1);
         const Tensor k_at = p.random_indices(k_tokens, 2 * k_tokens + 1);
-        for (const int kind : {0, 1, 2}) {
+        for (const int kind : {0, 1, 2, 3, 4}) {
             CAPTURE(kind);
             AttentionShape shape = shape_of(sizes, kind > 0);
-            if (kind == 2) {
+            if (kind > 2) shape.window = kind == 3 ? 3 : 70;  // within a block, and beyond it
+            if (kind == 2 || kind == 4) {
                 shape.q_positions = q_at;
                 shape.k_positions = k_at;
             }

@@ -10,6 +10,7 @@
 #include "core/parallel/declaration.h"
 #include "core/parallel/model_declaration.h"
 #include "core/scenario/keys.h"
+#include "core/scenario/model_config.h"
 #include "core/scenario/words.h"
 
 namespace meshscope::sandbox {
@@ -25,6 +26,7 @@ constexpr std::array<std::string_view, 4> kPhases{"setup", "forward", "backward"
 struct Kinds {
     std::string model, data, optimizer, sampler, fault, call;
     bool calls = false;
+    bool config = false;          ///< the model is a configuration's
     std::string mesh_names = {};  ///< as the file has them
     bool own_algorithm = false;  ///< a file's name
     std::function<std::string(std::string_view)> parallel = {};  ///< the word of a key of [parallel]
@@ -46,6 +48,9 @@ Kinds kinds_of(const Reading& r) {
     };
     Kinds k{word("model", "kind"),   word("parallel", "data"), word("optimizer", "kind"),
             word("data", "sampler"), word("faults", "kind"),   word("call", "op")};
+    // A configuration's kind is known once it could be read; all but GPT-2's are llama's.
+    k.config = k.model.starts_with(scenario::kConfigPrefix);
+    if (k.config) k.model = r.scenario ? r.scenario->model.kind : "llama";
     k.mesh_names = r.value(joined("mesh", "names"));
     k.calls = r.values.count("call") > 0;
     k.own_algorithm = scenario::names_algorithm_file(word("parallel", "algorithm"));
@@ -142,7 +147,8 @@ std::vector<OfferedGroup> offered_groups(const Kinds& k) {
           {{"train", "micro_batch", integer}, false},
           {{"train", "clip_norm", number}, trains}}},
         {"model",
-         {{{"model", "kind", words, scenario::model_kinds()}, trains},
+         {{{"model", "kind", words, scenario::model_kinds()}, trains && !k.config},
+          {{"model", "kind", text}, trains && k.config},
           {{"model", "dim", integer}, trains && !toy},
           {{"model", "hidden", integer}, trains && !toy},
           {{"model", "layers", integer}, trains && !toy},
@@ -151,7 +157,11 @@ std::vector<OfferedGroup> offered_groups(const Kinds& k) {
           {{"model", "heads", integer}, tokens},
           {{"model", "kv_heads", integer}, k.model == "llama"},
           {{"model", "tied", flag}, tokens},
-          {{"model", "bias", flag}, k.model == "mlp"},
+          {{"model", "head_dim", integer}, tokens},
+          {{"model", "window", integer}, tokens},
+          {{"model", "qk_norm", words, scenario::qk_norms()}, k.model == "llama"},
+          {{"model", "qkv_bias", flag}, k.model == "llama"},
+          {{"model", "bias", flag}, k.model == "mlp" || k.model == "gpt"},
           {{"model", "seed", integer}, trains}}},
         {"data",
          {{{"data", "samples", integer}, trains},

@@ -78,7 +78,7 @@ Reading read_text(std::string_view text, const std::string& path) {
     Reading reading;
     std::vector<Place> places;
     try {
-        toml::table root = parse_toml(text, path);
+        toml::table root = scenario::parse_table(text, path);
         const bool was_lesson = root["lesson"]["step"].is_array();
         root.erase("lesson");
         root.erase("quiz");

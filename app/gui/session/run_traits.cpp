@@ -52,7 +52,12 @@ void add_model(std::vector<view::RunTrait>& traits, const Scenario& scenario) {
     add("heads", std::to_string(model.heads));
     add("kv_heads", std::to_string(model.kv_heads));
     add("tied", flag(model.tied));
-    add("bias", flag(model.bias));
+    add("bias", flag(model.kind == "gpt" ? model.block_bias : model.bias));
+    if (model.vocab == 0) return;
+    add("head_dim", std::to_string(model.head_width()));
+    add("window", std::to_string(model.window));
+    add("qk_norm", std::string(scenario::qk_norms()[static_cast<std::size_t>(model.qk_norm)]));
+    add("qkv_bias", flag(model.qkv_bias));
 }
 
 void add_data(std::vector<view::RunTrait>& traits, const Scenario& scenario) {

@@ -37,8 +37,9 @@ class Chains {
         if (name == "linear") return product(event, "x", "y", true);
         if (name == "linear.input_grad") return product(event, "dy", "dx", false);
         if (name == "linear.weight_grad") return weight_grad(event);
-        if (name == "gelu_tanh" || name == "relu") return map(event, std::string(name), "x", "y");
-        if (name == "gelu_tanh.backward" || name == "relu.backward")
+        if (name == "gelu_tanh" || name == "gelu" || name == "relu")
+            return map(event, std::string(name), "x", "y");
+        if (name == "gelu_tanh.backward" || name == "gelu.backward" || name == "relu.backward")
             return map(event, std::string(name.substr(0, name.find('.'))) + "'", "dy", "dx");
         if (name == "silu_mul") return map(event, "silu ⊙", "up", "y");
         if (name == "bias") return map(event, "+ bias", "a", "out");

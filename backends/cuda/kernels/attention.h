@@ -48,11 +48,15 @@ struct AttentionPlace {
         if (s.causal == 0) return true;
         const int64_t q_at = s.q_positions == nullptr ? q : s.q_positions[q];
         const int64_t k_at = s.k_positions == nullptr ? k : s.k_positions[k];
-        return k_at <= q_at;
+        return k_at <= q_at && (s.window == 0 || q_at - k_at < s.window);
     }
     /// Whether tiles can be skipped by their place alone.
     __device__ bool in_order() const {
         return s.causal != 0 && s.q_positions == nullptr && s.k_positions == nullptr;
+    }
+    /// Whether keys up to `last_key` lie before the windows of all queries from `first_query` on.
+    __device__ bool before_window(int64_t last_key, int64_t first_query) const {
+        return in_order() && s.window > 0 && last_key <= first_query - s.window;
     }
 };
 
@@ -117,6 +121,7 @@ __global__ void attention(MeshscopeAttention p) {
     }
     for (int64_t tile = 0; tile < p.k_tokens; tile += p.tile) {
         if (place.in_order() && tile > first + kRows - 1) break;  // the same for the whole block
+        if (place.before_window(tile + p.tile - 1, first)) continue;
         __syncthreads();
         const auto at_key = [&](int64_t t) { return place.key(b, kv, t); };
         load_rows<T>(shared.tile_a, shared.width, p.k, tile, p.tile, p.k_tokens, p.head_dim, at_key);
@@ -186,6 +191,7 @@ __global__ void attention_dq(MeshscopeAttention p) {
         for (int c = 0; c < kColumns; ++c) sums[r][c] = 0.0F;
     for (int64_t tile = 0; tile < p.k_tokens; tile += p.tile) {
         if (place.in_order() && tile > first + kRows - 1) break;
+        if (place.before_window(tile + p.tile - 1, first)) continue;
         __syncthreads();
         const auto at_key = [&](int64_t t) { return place.key(b, kv, t); };
         load_rows<T>(shared.tile_a, shared.width, p.k, tile, p.tile, p.k_tokens, p.head_dim, at_key);
@@ -236,6 +242,7 @@ __global__ void attention_dkdv(MeshscopeAttention p) {
     for (int64_t h = kv * group; h < (kv + 1) * group; ++h)
         for (int64_t tile = 0; tile < p.q_tokens; tile += p.tile) {
             if (place.in_order() && tile + p.tile - 1 < first) continue;
+            if (place.before_window(first + kRows - 1, tile)) continue;
             __syncthreads();
             const auto at_query = [&](int64_t t) { return place.query(b, h, t); };
             load_rows<T>(shared.tile_a, shared.width, p.q, tile, p.tile, p.q_tokens, p.head_dim, at_query);

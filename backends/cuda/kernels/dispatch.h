@@ -112,6 +112,10 @@ class Dispatch {
                     return call(gelu<T>, Threads::alone);
                 case MESHSCOPE_KERNEL_GELU_BACKWARD:
                     return call(gelu_backward<T>, Threads::alone);
+                case MESHSCOPE_KERNEL_GELU_ERF:
+                    return call(gelu_erf<T>, Threads::alone);
+                case MESHSCOPE_KERNEL_GELU_ERF_BACKWARD:
+                    return call(gelu_erf_backward<T>, Threads::alone);
                 case MESHSCOPE_KERNEL_SILU_MUL:
                     return call(silu_mul<T>, Threads::alone);
                 case MESHSCOPE_KERNEL_SILU_BACKWARD:

@@ -179,6 +179,18 @@ __global__ void rms_norm(MeshscopeNorm p) {
     if (threadIdx.x == 0) p.rstd[row] = rstd;
 }
 
+/// tensor::rotary_frequency().
+__device__ inline double rotary_frequency(const MeshscopeRotary& p, int64_t pair) {
+    const double plain = pow(p.theta, -static_cast<double>(2 * pair) / static_cast<double>(p.head_dim));
+    if (p.scaling == 0) return plain;
+    if (p.scaling == 1) return plain / p.factor;
+    const double turns = p.original_tokens * plain / 6.283185307179586;
+    if (turns < p.low_freq_factor) return plain / p.factor;
+    if (turns > p.high_freq_factor) return plain;
+    const double share = (turns - p.low_freq_factor) / (p.high_freq_factor - p.low_freq_factor);
+    return (1.0 - share) * plain / p.factor + share * plain;
+}
+
 /// A thread turns one pair of each head of a token: sine and cosine are the same for all.
 template <class T>
 __global__ void rotary(MeshscopeRotary p) {
@@ -186,16 +198,16 @@ __global__ void rotary(MeshscopeRotary p) {
     each(p.batch * p.tokens * pairs, [&](int64_t n) {
         const int64_t row = n / pairs, pair = n % pairs, token = row % p.tokens;
         const int64_t position = p.positions == nullptr ? p.first_position + token : p.positions[token];
-        const double exponent = static_cast<double>(2 * pair) / static_cast<double>(p.head_dim);
-        const double angle = static_cast<double>(position) * pow(p.theta, -exponent);
+        const double angle = static_cast<double>(position) * rotary_frequency(p, pair);
+        const int64_t first = p.halves != 0 ? pair : 2 * pair, apart = p.halves != 0 ? pairs : 1;
         const double cosine = cos(angle);
         const double sine = p.inverse != 0 ? -sin(angle) : sin(angle);
         for (int64_t head = 0; head < p.heads; ++head) {
-            const int64_t at = (row * p.heads + head) * p.head_dim + 2 * pair;
+            const int64_t at = (row * p.heads + head) * p.head_dim + first;
             const double a = load(in<T>(p.in)[at]);
-            const double b = load(in<T>(p.in)[at + 1]);
+            const double b = load(in<T>(p.in)[at + apart]);
             out<T>(p.out)[at] = store<T>(static_cast<float>(a * cosine - b * sine));
-            out<T>(p.out)[at + 1] = store<T>(static_cast<float>(a * sine + b * cosine));
+            out<T>(p.out)[at + apart] = store<T>(static_cast<float>(a * sine + b * cosine));
         }
     });
 }

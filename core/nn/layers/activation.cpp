@@ -26,23 +26,97 @@ Variable relu(Tape& tape, Variable x) {
     return tape.append(std::move(node), output, tape.needs_grad(x));
 }
 
-Variable gelu_tanh(Tape& tape, Variable x) {
+namespace {
+
+/// A form of gelu: its kernels, and what the record calls them.
+struct Gelu {
+    std::string_view name, backward, output, input_grad;
+    void (tensor::Kernels::*run)(const Tensor& y, const Tensor& x) const;
+    void (tensor::Kernels::*run_backward)(const Tensor& dx, const Tensor& dy, const Tensor& x) const;
+};
+constexpr Gelu kTanh{"gelu_tanh",
+                     "gelu_tanh.backward",
+                     "gelu_tanh output",
+                     "gelu_tanh input grad",
+                     &tensor::Kernels::gelu_tanh_forward,
+                     &tensor::Kernels::gelu_tanh_backward};
+constexpr Gelu kErf{"gelu",
+                    "gelu.backward",
+                    "gelu output",
+                    "gelu input grad",
+                    &tensor::Kernels::gelu_forward,
+                    &tensor::Kernels::gelu_backward};
+
+Variable gelu_of(Tape& tape, Variable x, const Gelu& form) {
     const Tensor input = tape.value(x);
-    const Tensor output = activation(tape, input.shape(), "gelu_tanh output", input.dtype());
+    const Tensor output = activation(tape, input.shape(), form.output, input.dtype());
     {
-        const ComputeEvent event(tape.recorder(), tape.allocator(), "gelu_tanh", tape.unit());
-        event->gelu_tanh_forward(output, input);
+        const ComputeEvent event(tape.recorder(), tape.allocator(), form.name, tape.unit());
+        (event.kernels().*form.run)(output, input);
     }
     Tape::Node node;
-    node.name = "gelu_tanh";
+    node.name = form.name;
     node.inputs = {x};
-    node.backward_input = [x, input](Tape& t, const Tensor& grad_output) {
-        Tensor input_grad = activation(t, input.shape(), "gelu_tanh input grad", input.dtype());
+    node.backward_input = [x, input, &form](Tape& t, const Tensor& grad_output) {
+        Tensor input_grad = activation(t, input.shape(), form.input_grad, input.dtype());
         {
-            const ComputeEvent event(t.recorder(), t.allocator(), "gelu_tanh.backward", t.unit());
-            event->gelu_tanh_backward(input_grad, grad_output, input);
+            const ComputeEvent event(t.recorder(), t.allocator(), form.backward, t.unit());
+            (event.kernels().*form.run_backward)(input_grad, grad_output, input);
         }
         t.accumulate(x, std::move(input_grad));
+    };
+    return tape.append(std::move(node), output, tape.needs_grad(x));
+}
+
+}  // namespace
+
+Variable gelu_tanh(Tape& tape, Variable x) {
+    return gelu_of(tape, x, kTanh);
+}
+
+Variable gelu(Tape& tape, Variable x) {
+    return gelu_of(tape, x, kErf);
+}
+
+Variable multiply(Tape& tape, Variable a, Variable b) {
+    const Tensor left = tape.value(a);
+    const Tensor right = tape.value(b);
+    const Tensor output = activation(tape, left.shape(), "multiply output", left.dtype());
+    {
+        const ComputeEvent event(tape.recorder(), tape.allocator(), "multiply", tape.unit());
+        event->multiply(output, left, right);
+    }
+    Tape::Node node;
+    node.name = "multiply";
+    node.inputs = {a, b};
+    node.backward_input = [a, b, left, right](Tape& t, const Tensor& grad_output) {
+        Tensor left_grad = activation(t, left.shape(), "multiply left grad", left.dtype());
+        Tensor right_grad = activation(t, right.shape(), "multiply right grad", right.dtype());
+        {
+            const ComputeEvent event(t.recorder(), t.allocator(), "multiply.backward", t.unit());
+            event->multiply(left_grad, grad_output, right);
+            event->multiply(right_grad, grad_output, left);
+        }
+        t.accumulate(a, std::move(left_grad));
+        t.accumulate(b, std::move(right_grad));
+    };
+    return tape.append(std::move(node), output, tape.needs_grad(a) || tape.needs_grad(b));
+}
+
+Variable scale(Tape& tape, Variable x, float factor) {
+    const auto scaled = [factor](Tape& t, const Tensor& from, std::string_view name, std::string_view what) {
+        Tensor result = activation(t, from.shape(), what, from.dtype());
+        const ComputeEvent event(t.recorder(), t.allocator(), name, t.unit());
+        event->copy(result, from);
+        event->scale(result, factor);
+        return result;
+    };
+    const Tensor output = scaled(tape, tape.value(x), "scale", "scale output");
+    Tape::Node node;
+    node.name = "scale";
+    node.inputs = {x};
+    node.backward_input = [x, scaled](Tape& t, const Tensor& grad_output) {
+        t.accumulate(x, scaled(t, grad_output, "scale.backward", "scale input grad"));
     };
     return tape.append(std::move(node), output, tape.needs_grad(x));
 }

@@ -19,7 +19,8 @@ void expect_heads(std::string_view kernel, const Tensor& x, int64_t head_dim) {
 
 }  // namespace
 
-tensor::AttentionShape attention_shape(const Tensor& q, const Tensor& k, int64_t head_dim) {
+tensor::AttentionShape attention_shape(const Tensor& q, const Tensor& k, const AttentionForm& form) {
+    const int64_t head_dim = form.head_dim;
     expect_heads("attention", q, head_dim);
     expect_heads("attention", k, head_dim);
     tensor::AttentionShape shape;
@@ -29,16 +30,17 @@ tensor::AttentionShape attention_shape(const Tensor& q, const Tensor& k, int64_t
     shape.heads = q.dim(2) / head_dim;
     shape.kv_heads = k.dim(2) / head_dim;
     shape.head_dim = head_dim;
-    shape.scale = 1.0 / std::sqrt(static_cast<double>(head_dim));
+    shape.window = form.window;
+    shape.scale = form.scale > 0 ? form.scale : 1.0 / std::sqrt(static_cast<double>(head_dim));
     return shape;
 }
 
-Variable attention(Tape& tape, Variable q, Variable k, Variable v, int64_t head_dim,
+Variable attention(Tape& tape, Variable q, Variable k, Variable v, const AttentionForm& form,
                    const Positions& positions) {
     const Tensor qs = tape.value(q);
     const Tensor ks = tape.value(k);
     const Tensor vs = tape.value(v);
-    tensor::AttentionShape shape = attention_shape(qs, ks, head_dim);
+    tensor::AttentionShape shape = attention_shape(qs, ks, form);
     shape.q_positions = shape.k_positions = positions.tokens;
     Tensor output = tape.reuse();
     Tensor lse = tape.reuse();
@@ -69,16 +71,19 @@ Variable attention(Tape& tape, Variable q, Variable k, Variable v, int64_t head_
                        tape.needs_grad(q) || tape.needs_grad(k) || tape.needs_grad(v));
 }
 
-Variable rotary(Tape& tape, Variable x, int64_t head_dim, double theta, const Positions& positions) {
+Variable rotary(Tape& tape, Variable x, int64_t head_dim, const RotaryForm& form,
+                const Positions& positions) {
     const Tensor input = tape.value(x);
     expect_heads("rotary", input, head_dim);
     const tensor::RotaryShape shape{.batch = input.dim(0),
                                     .tokens = input.dim(1),
                                     .heads = input.dim(2) / head_dim,
                                     .head_dim = head_dim,
-                                    .theta = theta,
+                                    .theta = form.theta,
                                     .first_position = positions.first,
-                                    .positions = positions.tokens};
+                                    .positions = positions.tokens,
+                                    .halves = form.halves,
+                                    .scaling = form.scaling};
     const Tensor output = activation(tape, input.shape(), "rotary output", input.dtype());
     {
         const ComputeEvent event(tape.recorder(), tape.allocator(), "rotary", tape.unit());
@@ -98,34 +103,31 @@ Variable rotary(Tape& tape, Variable x, int64_t head_dim, double theta, const Po
     return tape.append(std::move(node), output, tape.needs_grad(x));
 }
 
-Attention::Attention(std::string name, Linear* wq, Linear* wk, Linear* wv, Linear* wo, int64_t head_dim,
-                     std::optional<double> rope_theta, const Positions* positions)
-    : Layer(std::move(name)),
-      wq_(wq),
-      wk_(wk),
-      wv_(wv),
-      wo_(wo),
-      head_dim_(head_dim),
-      rope_theta_(rope_theta),
-      positions_(positions) {
-    children_ = {wq_, wk_, wv_, wo_};
+Attention::Attention(std::string name, Parts parts, AttentionForm form, std::optional<RotaryForm> rope,
+                     const Positions* positions)
+    : Layer(std::move(name)), parts_(parts), form_(form), rope_(rope), positions_(positions) {
+    children_ = {parts.wq, parts.wk, parts.wv, parts.wo};
+    for (RmsNorm* const norm : {parts.q_norm, parts.k_norm})
+        if (norm != nullptr) children_.push_back(norm);
 }
 
 Variable Attention::compute(Tape& tape, Variable x) {
-    Variable q = wq_->forward(tape, x);
-    Variable k = wk_->forward(tape, x);
-    const Variable v = wv_->forward(tape, x);
-    if (rope_theta_) {
-        for (Variable* turned : {&q, &k}) {
-            const Variable straight = *turned;
-            *turned = rotary(tape, straight, head_dim_, *rope_theta_, *positions_);
-            tape.release(straight);
-        }
-    }
-    const Variable mixed = core ? core(tape, q, k, v) : attention(tape, q, k, v, head_dim_, *positions_);
+    Variable q = parts_.wq->forward(tape, x);
+    Variable k = parts_.wk->forward(tape, x);
+    const Variable v = parts_.wv->forward(tape, x);
+    const auto replace = [&tape](Variable& old, Variable by) {
+        tape.release(old);
+        old = by;
+    };
+    if (parts_.q_norm != nullptr) replace(q, parts_.q_norm->forward(tape, q));
+    if (parts_.k_norm != nullptr) replace(k, parts_.k_norm->forward(tape, k));
+    if (rope_)
+        for (Variable* turned : {&q, &k})
+            replace(*turned, rotary(tape, *turned, form_.head_dim, *rope_, *positions_));
+    const Variable mixed = core ? core(tape, q, k, v) : attention(tape, q, k, v, form_, *positions_);
     for (const Variable done : {q, k, v})
         if (done.id != mixed.id) tape.release(done);
-    const Variable output = wo_->forward(tape, mixed);
+    const Variable output = parts_.wo->forward(tape, mixed);
     tape.release(mixed);
     return output;
 }

@@ -6,8 +6,18 @@
 
 namespace meshscope::nn {
 
-MlpBlock::MlpBlock(std::string name, Linear* up, Linear* down, BatchNorm* norm)
-    : Layer(std::move(name)), up_(up), down_(down), norm_(norm) {
+namespace {
+
+/// Of those that are one kernel.
+Variable activated(Tape& tape, Variable x, Activation activation) {
+    if (activation == Activation::relu) return relu(tape, x);
+    return activation == Activation::gelu ? gelu(tape, x) : gelu_tanh(tape, x);
+}
+
+}  // namespace
+
+MlpBlock::MlpBlock(std::string name, Linear* up, Linear* down, BatchNorm* norm, Activation activation)
+    : Layer(std::move(name)), up_(up), down_(down), norm_(norm), activation_(activation) {
     children_ = {up_};
     if (norm_ != nullptr) children_.push_back(norm_);
     children_.push_back(down_);
@@ -20,22 +30,30 @@ Variable MlpBlock::compute(Tape& tape, Variable x) {
         tape.release(wide);
         wide = normed;
     }
-    const Variable active = gelu_tanh(tape, wide);
+    const Variable active = activated(tape, wide, activation_);
     tape.release(wide);
     const Variable output = down_->forward(tape, active);
     tape.release(active);
     return output;
 }
 
-SwiGlu::SwiGlu(std::string name, Linear* gate, Linear* up, Linear* down)
-    : Layer(std::move(name)), gate_(gate), up_(up), down_(down) {
+GatedMlp::GatedMlp(std::string name, Linear* gate, Linear* up, Linear* down, Activation activation)
+    : Layer(std::move(name)), gate_(gate), up_(up), down_(down), activation_(activation) {
     children_ = {gate_, up_, down_};
 }
 
-Variable SwiGlu::compute(Tape& tape, Variable x) {
+Variable GatedMlp::gated(Tape& tape, Variable gate, Variable up) const {
+    if (activation_ == Activation::silu) return silu_mul(tape, gate, up);
+    const Variable open = activated(tape, gate, activation_);
+    const Variable product = multiply(tape, open, up);
+    tape.release(open);
+    return product;
+}
+
+Variable GatedMlp::compute(Tape& tape, Variable x) {
     const Variable gate = gate_->forward(tape, x);
     const Variable up = up_->forward(tape, x);
-    const Variable active = silu_mul(tape, gate, up);
+    const Variable active = gated(tape, gate, up);
     tape.release(gate);
     tape.release(up);
     const Variable output = down_->forward(tape, active);

@@ -7,10 +7,13 @@
 namespace meshscope::nn {
 namespace {
 
-/// One number for each row of `x`.
-Tensor row_figures(Tape& tape, const Tensor& x, std::string_view what) {
+/// One number for each row of `x`, or for each `width` elements of a row.
+Tensor row_figures(Tape& tape, const Tensor& x, int64_t width, std::string_view what) {
     Shape shape = x.shape();
-    if (!shape.empty()) shape.pop_back();
+    if (!shape.empty() && width > 0 && shape.back() != width && shape.back() % width == 0)
+        shape.back() /= width;
+    else if (!shape.empty())
+        shape.pop_back();
     return activation(tape, std::move(shape), what);
 }
 
@@ -24,8 +27,8 @@ LayerNorm::LayerNorm(std::string name, Parameter* weight, Parameter* bias, doubl
 Variable LayerNorm::compute(Tape& tape, Variable x) {
     const Tensor input = tape.value(x);
     const Tensor output = activation(tape, input.shape(), "output", input.dtype());
-    const Tensor mean = row_figures(tape, input, "mean");
-    const Tensor rstd = row_figures(tape, input, "rstd");
+    const Tensor mean = row_figures(tape, input, tensor::count(weight_->shape), "mean");
+    const Tensor rstd = row_figures(tape, input, tensor::count(weight_->shape), "rstd");
     {
         const ComputeEvent event(tape.recorder(), tape.allocator(), "layer_norm", name_);
         event->layer_norm_forward(output, mean, rstd, input, weight_->value, bias_->value, eps_);
@@ -57,18 +60,29 @@ Variable LayerNorm::compute(Tape& tape, Variable x) {
     return tape.append(std::move(node), output, true);
 }
 
-RmsNorm::RmsNorm(std::string name, Parameter* weight, double eps)
-    : Layer(std::move(name)), weight_(weight), eps_(eps) {
+RmsNorm::RmsNorm(std::string name, Parameter* weight, double eps, bool zero_centered)
+    : Layer(std::move(name)), weight_(weight), eps_(eps), zero_centered_(zero_centered) {
     parameters_ = {weight_};
+}
+
+Tensor RmsNorm::factors(Tape& tape) const {
+    if (!zero_centered_) return weight_->value;
+    const Tensor sum = tape.allocator().empty(weight_->shape, weight_->value.dtype(),
+                                              MemoryCategory::temporaries, label(tape, "1 + weight"));
+    const ComputeEvent event(tape.recorder(), tape.allocator(), "rms_norm.factors", name_);
+    event->fill(sum, 1.0F);
+    event->add(sum, sum, weight_->value);
+    return sum;
 }
 
 Variable RmsNorm::compute(Tape& tape, Variable x) {
     const Tensor input = tape.value(x);
     const Tensor output = activation(tape, input.shape(), "output", input.dtype());
-    const Tensor rstd = row_figures(tape, input, "rstd");
+    const Tensor rstd = row_figures(tape, input, tensor::count(weight_->shape), "rstd");
+    const Tensor weight = factors(tape);
     {
         const ComputeEvent event(tape.recorder(), tape.allocator(), "rms_norm", name_);
-        event->rms_norm_forward(output, rstd, input, weight_->value, eps_);
+        event->rms_norm_forward(output, rstd, input, weight, eps_);
     }
     Tape::Node node;
     node.name = "rms_norm";
@@ -85,9 +99,10 @@ Variable RmsNorm::compute(Tape& tape, Variable x) {
     if (tape.needs_grad(x)) {
         node.backward_input = [this, x, input, rstd](Tape& t, const Tensor& grad_output) {
             Tensor input_grad = activation(t, input.shape(), "input grad", grad_output.dtype());
+            const Tensor weight = factors(t);
             {
                 const ComputeEvent event(t.recorder(), t.allocator(), "rms_norm.input_grad", name_);
-                event->rms_norm_input_grad(input_grad, grad_output, input, rstd, weight_->value);
+                event->rms_norm_input_grad(input_grad, grad_output, input, rstd, weight);
             }
             t.accumulate(x, std::move(input_grad));
         };

@@ -24,19 +24,26 @@ class LayerNorm final : public Layer {
     double eps_;
 };
 
-/// y = x / √(mean(x²) + eps) · weight over the last dim: torch.nn.RMSNorm. weight (dim).
+/// y = x / √(mean(x²) + eps) · weight over the last dim: torch.nn.RMSNorm. weight (dim). Where the weight has
+/// fewer elements than the last dim, which they divide, over each such part of it: a head of queries.
+/// Zero-centered: · (1 + weight), as Gemma has it; the sum is made anew for each use.
 ///
-/// Keeps x and rstd (one number a row). Events "rms_norm", "rms_norm.weight_grad", "rms_norm.input_grad".
+/// Keeps x and rstd (one number a row or part). Events "rms_norm", "rms_norm.weight_grad",
+/// "rms_norm.input_grad".
 class RmsNorm final : public Layer {
   public:
-    RmsNorm(std::string name, Parameter* weight, double eps = 1e-5);
+    RmsNorm(std::string name, Parameter* weight, double eps = 1e-5, bool zero_centered = false);
 
   protected:
     Variable compute(Tape& tape, Variable x) override;
 
   private:
+    /// What x is multiplied by.
+    Tensor factors(Tape& tape) const;
+
     Parameter* weight_;
     double eps_;
+    bool zero_centered_;
 };
 
 }  // namespace meshscope::nn

@@ -7,19 +7,23 @@
 namespace meshscope::nn {
 
 /// x ← x + attn(ln1(x)), x ← x + mlp(ln2(x)): one block of gpt and of llama, which differ in the norms and in
-/// the mlp.
+/// the mlp. Norms may also stand behind attention and mlp: x ← x + after(attn(before(x))).
 class TransformerBlock final : public Layer {
   public:
-    TransformerBlock(std::string name, Layer* ln1, Attention* attn, Layer* ln2, Layer* mlp);
+    /// The norms of one half of the block; either may be null, not both.
+    struct Norms {
+        Layer *before = nullptr, *after = nullptr;
+    };
+    TransformerBlock(std::string name, Norms ln1, Attention* attn, Norms ln2, Layer* mlp);
     Attention& attention() const { return *attn_; }
 
   protected:
     Variable compute(Tape& tape, Variable x) override;
 
   private:
-    Layer* ln1_;
+    Norms ln1_;
     Attention* attn_;
-    Layer* ln2_;
+    Norms ln2_;
     Layer* mlp_;
 };
 

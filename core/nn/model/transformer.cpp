@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "core/nn/layers/activation.h"
@@ -13,9 +14,10 @@
 namespace meshscope::nn {
 namespace {
 
-/// gpt: tok(idx) + pos(0 … T-1), blocks with LayerNorm and gelu_tanh, ln_f, head; no biases but LayerNorm's.
-/// llama: tok(idx), blocks with RMSNorm, rotary positions, grouped queries and SwiGLU, ln_f, head. Tied:
-/// head.weight is tok.weight, one Parameter. Names and order are those of PyTorch's parameters().
+/// gpt: tok(idx) + pos(0 … T-1), blocks with LayerNorm and an mlp, ln_f, head; linear layers of the blocks
+/// have biases where spec.block_bias says so. llama: tok(idx), blocks with RMSNorm, rotary positions, grouped
+/// queries and a gated mlp, ln_f, head. Tied: head.weight is tok.weight, one Parameter. Names and order are
+/// those of PyTorch's parameters().
 class Transformer final : public Model {
   public:
     explicit Transformer(const ModelSpec& spec) : Model(""), spec_(spec), llama_(spec.kind == "llama") {
@@ -29,7 +31,7 @@ class Transformer final : public Model {
         }
         children_ = embed_modules_;
         for (int64_t i = 0; i < spec.layers; ++i) {
-            TransformerBlock* block = add_block("blocks." + std::to_string(i));
+            TransformerBlock* block = add_block("blocks." + std::to_string(i), i);
             blocks_.push_back(block);
             children_.push_back(block);
             layer_modules_.push_back({block});
@@ -48,7 +50,12 @@ class Transformer final : public Model {
     }
 
     Variable embed(Tape& tape, const Tensor& x) override {
-        const Variable tokens = tok_->forward(tape, tape.input(x));
+        Variable tokens = tok_->forward(tape, tape.input(x));
+        if (spec_.scaled_embedding) {
+            const Variable plain = tokens;
+            tokens = scale(tape, plain, static_cast<float>(std::sqrt(static_cast<double>(spec_.dim))));
+            tape.release(plain);
+        }
         if (pos_ == nullptr) return tokens;
         const Variable places = pos_->forward(tape, tape.input(position_indices(tape, x.shape().back())));
         const Variable stream = add_rows(tape, tokens, places);
@@ -91,38 +98,65 @@ class Transformer final : public Model {
     }
 
   private:
-    Layer* add_norm(const std::string& name) {
-        Parameter* weight = add_parameter(name + ".weight", {spec_.dim}, spec_.dim, Initial::ones);
-        if (llama_) return keep(std::make_unique<RmsNorm>(name, weight));
-        Parameter* bias = add_parameter(name + ".bias", {spec_.dim}, spec_.dim, Initial::zeros);
-        return keep(std::make_unique<LayerNorm>(name, weight, bias));
+    RmsNorm* add_rms_norm(const std::string& name, int64_t width) {
+        Parameter* weight = add_parameter(name + ".weight", {width}, width,
+                                          spec_.zero_centered_norm ? Initial::zeros : Initial::ones);
+        return keep(std::make_unique<RmsNorm>(name, weight, spec_.norm_eps, spec_.zero_centered_norm));
     }
 
-    Attention* add_attention(const std::string& name) {
-        const int64_t head_dim = spec_.dim / spec_.heads;
-        const int64_t kv_dim = head_dim * (llama_ ? spec_.kv_heads : spec_.heads);
-        Linear* wq = add_linear(name + ".wq", spec_.dim, spec_.dim, false);
-        Linear* wk = add_linear(name + ".wk", spec_.dim, kv_dim, false);
-        Linear* wv = add_linear(name + ".wv", spec_.dim, kv_dim, false);
-        Linear* wo = add_linear(name + ".wo", spec_.dim, spec_.dim, false);
-        std::optional<double> theta;
-        if (llama_) theta = spec_.rope_theta;
-        return keep(std::make_unique<Attention>(name, wq, wk, wv, wo, head_dim, theta, &positions_));
+    Layer* add_norm(const std::string& name) {
+        if (llama_) return add_rms_norm(name, spec_.dim);
+        Parameter* weight = add_parameter(name + ".weight", {spec_.dim}, spec_.dim, Initial::ones);
+        Parameter* bias = add_parameter(name + ".bias", {spec_.dim}, spec_.dim, Initial::zeros);
+        return keep(std::make_unique<LayerNorm>(name, weight, bias, spec_.norm_eps));
+    }
+
+    Attention* add_attention(const std::string& name, int64_t layer) {
+        const int64_t head_dim = spec_.head_width(), width = spec_.query_width(), kv_width = spec_.kv_width();
+        const bool in_bias = llama_ ? spec_.qkv_bias : spec_.block_bias;
+        Attention::Parts parts{
+            .wq = add_linear(name + ".wq", spec_.dim, width, in_bias),
+            .wk = add_linear(name + ".wk", spec_.dim, kv_width, in_bias),
+            .wv = add_linear(name + ".wv", spec_.dim, kv_width, in_bias),
+            .wo = add_linear(name + ".wo", width, spec_.dim, llama_ ? spec_.out_bias : spec_.block_bias)};
+        if (spec_.qk_norm != QkNorm::none) {
+            const bool each_head = spec_.qk_norm == QkNorm::head;
+            parts.q_norm = add_rms_norm(name + ".q_norm", each_head ? head_dim : width);
+            parts.k_norm = add_rms_norm(name + ".k_norm", each_head ? head_dim : kv_width);
+        }
+        const int64_t window = spec_.window_of(layer);
+        std::optional<RotaryForm> rope;
+        if (llama_) {
+            rope = RotaryForm{spec_.rope_theta, spec_.rope_halves, spec_.rope_scaling};
+            if (window > 0 && spec_.window_rope_theta > 0)
+                rope = RotaryForm{spec_.window_rope_theta, spec_.rope_halves, {}};
+        }
+        return keep(std::make_unique<Attention>(
+            name, parts, AttentionForm{head_dim, window, spec_.attention_scale}, rope, &positions_));
     }
 
     Layer* add_feed_forward(const std::string& name) {
-        Linear* gate = llama_ ? add_linear(name + ".gate", spec_.dim, spec_.hidden, false) : nullptr;
-        Linear* up = add_linear(name + ".up", spec_.dim, spec_.hidden, false);
-        Linear* down = add_linear(name + ".down", spec_.hidden, spec_.dim, false);
-        if (llama_) return keep(std::make_unique<SwiGlu>(name, gate, up, down));
-        return keep(std::make_unique<MlpBlock>(name, up, down));
+        const bool bias = llama_ ? spec_.mlp_bias : spec_.block_bias;
+        Linear* gate = llama_ ? add_linear(name + ".gate", spec_.dim, spec_.hidden, bias) : nullptr;
+        Linear* up = add_linear(name + ".up", spec_.dim, spec_.hidden, bias);
+        Linear* down = add_linear(name + ".down", spec_.hidden, spec_.dim, bias);
+        if (llama_) return keep(std::make_unique<GatedMlp>(name, gate, up, down, spec_.used_activation()));
+        return keep(std::make_unique<MlpBlock>(name, up, down, nullptr, spec_.used_activation()));
     }
 
-    TransformerBlock* add_block(const std::string& name) {
-        Layer* ln1 = add_norm(name + ".ln1");
-        Attention* attn = add_attention(name + ".attn");
-        Layer* ln2 = add_norm(name + ".ln2");
+    TransformerBlock* add_block(const std::string& name, int64_t layer) {
+        const auto before = [&](const char* norm) {
+            return spec_.norm_place == NormPlace::after ? nullptr : add_norm(name + norm);
+        };
+        const auto after = [&](const char* norm) {
+            return spec_.norm_place == NormPlace::before ? nullptr : add_norm(name + norm);
+        };
+        TransformerBlock::Norms ln1{.before = before(".ln1")};
+        Attention* attn = add_attention(name + ".attn", layer);
+        ln1.after = after(".ln1_after");
+        TransformerBlock::Norms ln2{.before = before(".ln2")};
         Layer* mlp = add_feed_forward(name + ".mlp");
+        ln2.after = after(".ln2_after");
         return keep(std::make_unique<TransformerBlock>(name, ln1, attn, ln2, mlp));
     }
 

@@ -38,10 +38,11 @@ void ContextParallel::apply(nn::Model& model) const {
 
 void ContextParallel::connect(nn::Module& module) const {
     if (auto* attention = dynamic_cast<nn::Attention*>(&module)) {
-        attention->core = [this, head_dim = attention->head_dim()](nn::Tape& tape, nn::Variable q,
-                                                                   nn::Variable k, nn::Variable v) {
-            return ring_ ? (*ring_)(tape, q, k, v, head_dim)
-                         : ulysses_attention(tape, q, k, v, head_dim, *context_.along(mesh::Role::cp));
+        if (ring_) ring_->prepare(attention->form().window);
+        attention->core = [this, form = attention->form()](nn::Tape& tape, nn::Variable q, nn::Variable k,
+                                                           nn::Variable v) {
+            return ring_ ? (*ring_)(tape, q, k, v, form)
+                         : ulysses_attention(tape, q, k, v, form, *context_.along(mesh::Role::cp));
         };
         return;
     }

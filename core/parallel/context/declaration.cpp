@@ -4,6 +4,7 @@
 
 #include "core/mesh/mesh_offers.h"
 #include "core/parallel/model_declaration.h"
+#include "core/parallel/tensor/placement.h"
 
 namespace meshscope::parallel {
 namespace {
@@ -46,8 +47,10 @@ void refuse_ulysses_heads(const StrategyUse& use, int64_t ranks, std::vector<Ref
     const auto tp = use.dim(mesh::Role::tp);
     const int64_t tp_ranks = tp ? use.shape[*tp] : 1, parts = ranks * tp_ranks;
     for (const auto& [key, heads] : use.head_counts()) {
-        // What tensor parallelism alone cannot share out is told by its own declaration.
-        if (heads % parts == 0 || heads % tp_ranks != 0) continue;
+        // What tensor parallelism alone cannot share out is told by its own declaration. More tp ranks than
+        // key/value heads have one each.
+        const bool copied = key == "kv_heads" && kv_copies(heads, tp_ranks) > 1;
+        if (heads % parts == 0 || (heads % tp_ranks != 0 && !copied)) continue;
         std::vector<Offer> offers = offers_of_size(use, key, heads, parts);
         offers.push_back({{{{"parallel.cp", std::string("allgather")}}}});  // which leaves heads whole
         found.push_back(

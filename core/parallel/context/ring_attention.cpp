@@ -62,9 +62,13 @@ struct RingAttention::Block {
 
 RingAttention::RingAttention(comm::ProcessGroup& group, ContextMethod method, const TokenCut& cut,
                              Tensor positions)
-    : group_(group), method_(method), positions_(std::move(positions)) {
-    for (int64_t rank = 0; rank < cut.ranks(); ++rank)
-        pairs_.push_back(cut.seen_pairs(group.rank().value, rank));
+    : group_(group), method_(method), positions_(std::move(positions)), cut_(cut) {}
+
+void RingAttention::prepare(int64_t window) {
+    const auto [pairs, added] = pairs_.try_emplace(window);
+    if (!added) return;
+    for (int64_t rank = 0; rank < cut_.ranks(); ++rank)
+        pairs->second.push_back(cut_.seen_pairs(group_.rank().value, rank, window));
 }
 
 RingAttention::Block RingAttention::block(int32_t i, const Tensor& buffer, const Saved& saved) const {
@@ -78,7 +82,7 @@ RingAttention::Block RingAttention::block(int32_t i, const Tensor& buffer, const
     const int64_t tokens = saved.shape.q_tokens;
     block.shape.q_positions = positions_.slice(group_.rank().value * tokens, tokens);
     block.shape.k_positions = positions_.slice(source * tokens, tokens);
-    block.shape.n_pairs = pairs_[static_cast<std::size_t>(source)];
+    block.shape.n_pairs = pairs_.at(saved.shape.window)[static_cast<std::size_t>(source)];
     return block;
 }
 
@@ -92,9 +96,10 @@ Tensor RingAttention::packed(Tape& tape, const Saved& saved) const {
     return buffer;
 }
 
-Variable RingAttention::operator()(Tape& tape, Variable q, Variable k, Variable v, int64_t head_dim) const {
+Variable RingAttention::operator()(Tape& tape, Variable q, Variable k, Variable v,
+                                   const nn::AttentionForm& form) const {
     Saved saved{q, k, v, tape.value(q), tape.value(k), tape.value(v), {}, {}, {}};
-    saved.shape = nn::attention_shape(saved.qs, saved.ks, head_dim);
+    saved.shape = nn::attention_shape(saved.qs, saved.ks, form);
     forward(tape, saved);
     const Tensor output = saved.output;
     Tape::Node node;

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "core/comm/process_group.h"
+#include "core/nn/layers/attention.h"
 #include "core/nn/tape.h"
 #include "core/parallel/context/options.h"
 #include "core/parallel/context/token_cut.h"
@@ -25,15 +27,17 @@ namespace meshscope::parallel {
 /// tensor parallelism are read from the tensors.
 class RingAttention {
   public:
-    /// `positions` (int64): those of all ranks, rank by rank. The group outlives it.
+    /// `positions` (int64): those of all ranks, rank by rank. The group outlives it. Layers whose queries see
+    /// `window` tokens (0: all) may be run once prepare() was told of it.
     RingAttention(comm::ProcessGroup& group, ContextMethod method, const TokenCut& cut,
                   tensor::Tensor positions);
+    void prepare(int64_t window);
 
     /// q (batch, tokens, heads · head_dim), k and v (batch, tokens, kv_heads · head_dim) of this rank's
     /// tokens → as q. Keeps q, k, v, the output and one log-sum-exp a row. Releases nothing. Events
     /// "attention", "attention.merge" (3 flops an element), "attention.backward", "cp.pack".
     nn::Variable operator()(nn::Tape& tape, nn::Variable q, nn::Variable k, nn::Variable v,
-                            int64_t head_dim) const;
+                            const nn::AttentionForm& form) const;
 
   private:
     struct Saved;
@@ -46,7 +50,9 @@ class RingAttention {
     comm::ProcessGroup& group_;
     ContextMethod method_;
     tensor::Tensor positions_;
-    std::vector<int64_t> pairs_;  ///< by key rank: pairs that this rank's queries see
+    TokenCut cut_;
+    /// By window, then by key rank: pairs that this rank's queries see.
+    std::map<int64_t, std::vector<int64_t>> pairs_;
 };
 
 }  // namespace meshscope::parallel

@@ -24,13 +24,15 @@ std::vector<int64_t> TokenCut::positions(int64_t rank) const {
     return positions;
 }
 
-int64_t TokenCut::seen_pairs(int64_t query_rank, int64_t key_rank) const {
+int64_t TokenCut::seen_pairs(int64_t query_rank, int64_t key_rank, int64_t window) const {
     int64_t pairs = 0;
-    std::size_t seen = 0;  // both lists ascend: a later query sees what the earlier ones saw
+    // Both lists ascend: no later query's window begins or ends before an earlier one's.
+    std::size_t seen = 0, past = 0;
     const std::vector<int64_t> keys = positions(key_rank);
     for (const int64_t query : positions(query_rank)) {
         while (seen < keys.size() && keys[seen] <= query) ++seen;
-        pairs += static_cast<int64_t>(seen);
+        while (window > 0 && past < seen && keys[past] <= query - window) ++past;
+        pairs += static_cast<int64_t>(seen - past);
     }
     return pairs;
 }

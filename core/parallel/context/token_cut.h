@@ -29,8 +29,9 @@ class TokenCut {
     std::vector<Run> runs(int64_t rank) const;
     /// The same, token by token.
     std::vector<int64_t> positions(int64_t rank) const;
-    /// How many pairs a causal mask leaves of `query_rank`'s queries and `key_rank`'s keys. O(tokens a rank).
-    int64_t seen_pairs(int64_t query_rank, int64_t key_rank) const;
+    /// How many pairs a causal mask leaves of `query_rank`'s queries and `key_rank`'s keys, each query seeing
+    /// itself and the window - 1 tokens before it (0: all). O(tokens a rank).
+    int64_t seen_pairs(int64_t query_rank, int64_t key_rank, int64_t window = 0) const;
 
   private:
     int64_t tokens_;

@@ -76,9 +76,9 @@ void expect_whole_heads(const Tensor& x, int64_t head_dim, int64_t ranks) {
 
 }  // namespace
 
-Variable ulysses_attention(Tape& tape, Variable q, Variable k, Variable v, int64_t head_dim,
+Variable ulysses_attention(Tape& tape, Variable q, Variable k, Variable v, const nn::AttentionForm& form,
                            comm::ProcessGroup& group) {
-    for (const Variable x : {q, k}) expect_whole_heads(tape.value(x), head_dim, group.size());
+    for (const Variable x : {q, k}) expect_whole_heads(tape.value(x), form.head_dim, group.size());
     const auto to_heads = [&](Variable x, Rules rules) {
         return exchange(tape, x, kHeads, kTokens, group, rules);
     };
@@ -86,7 +86,7 @@ Variable ulysses_attention(Tape& tape, Variable q, Variable k, Variable v, int64
     const Variable all_k = to_heads(k, {"cp.all_to_all.k", "cp.all_to_all.dk"});
     const Variable all_v = to_heads(v, {"cp.all_to_all.v", "cp.all_to_all.dv"});
     // Joined in rank order the tokens stand in the sequence's own.
-    const Variable mixed = nn::attention(tape, all_q, all_k, all_v, head_dim);
+    const Variable mixed = nn::attention(tape, all_q, all_k, all_v, form);
     for (const Variable done : {all_q, all_k, all_v}) tape.release(done);
     const Variable output =
         exchange(tape, mixed, kTokens, kHeads, group, {"cp.all_to_all.o", "cp.all_to_all.do"});

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/comm/process_group.h"
+#include "core/nn/layers/attention.h"
 #include "core/nn/tape.h"
 
 namespace meshscope::parallel {
@@ -15,6 +16,6 @@ namespace meshscope::parallel {
 /// "sp.uneven"). A rank sends (N - 1)/N of its q, k, v and output, in each direction. Releases none of q, k,
 /// v. Events as nn::attention's, and "cp.pack", "cp.unpack" where parts do not lie one behind the other.
 nn::Variable ulysses_attention(nn::Tape& tape, nn::Variable q, nn::Variable k, nn::Variable v,
-                               int64_t head_dim, comm::ProcessGroup& group);
+                               const nn::AttentionForm& form, comm::ProcessGroup& group);
 
 }  // namespace meshscope::parallel

@@ -24,12 +24,17 @@ constexpr StrategyKey kTensorKeys[] = {
      .of_tokens = true},
 };
 
-/// Heads that the tp ranks cannot share evenly.
+/// Heads that the tp ranks cannot share evenly: key/value heads may be fewer than the ranks, which then share
+/// each of them.
 void refuse_uneven_heads(const StrategyUse& use, std::size_t dim, std::vector<Refusal>& found) {
     const int64_t ranks = use.shape[dim];
     for (const auto& [name, n] : use.head_counts()) {
         const int64_t heads = n;
-        if (heads % ranks == 0) continue;
+        const bool shared = name == "kv_heads";
+        const auto fits = [shared](int64_t count, int64_t over) {
+            return count % over == 0 || (shared && over % count == 0);
+        };
+        if (fits(heads, ranks)) continue;
         const std::string key = "model." + std::string(name);
         const bool divide_width = name == "heads";  // most numbers need not be tried
         found.push_back(
@@ -38,7 +43,7 @@ void refuse_uneven_heads(const StrategyUse& use, std::size_t dim, std::vector<Re
              .offers = joined_offers(
                  offers_around(key, heads, ranks, nn::kMostSize,
                                [&](int64_t other) { return !divide_width || use.spec.dim % other == 0; }),
-                 mesh::offers_of_dim(use.shape, dim, [&](int64_t other) { return heads % other == 0; })),
+                 mesh::offers_of_dim(use.shape, dim, [&](int64_t other) { return fits(heads, other); })),
              .table = "model"});
     }
 }
@@ -67,6 +72,9 @@ std::vector<Refusal> settle_tensor(StrategyOptions& options, const StrategyUse& 
                                       {"other", std::string("parallel.sequence_parallel")}}},
                          .of = Refusal::Of::key});
     if (tokens && model.heads >= 1) refuse_uneven_heads(use, *dim, found);
+    if (model.qk_norm == nn::QkNorm::width && use.shape[*dim] > 1)
+        found.push_back(
+            {.key = "names", .message = {"scenario.tp_qk_norm_width", {}}, .element = *dim, .table = "mesh"});
     return found;
 }
 

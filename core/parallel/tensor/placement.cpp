@@ -32,7 +32,8 @@ void for_each_run(const nn::Parameter& parameter, int64_t first, int64_t count, 
 
 }  // namespace
 
-void cut_parameter(nn::Parameter& parameter, int32_t tensor_dim, int64_t ranks, int64_t rank) {
+void cut_parameter(nn::Parameter& parameter, int32_t tensor_dim, int64_t ranks, int64_t rank,
+                   int64_t copies) {
     if (parameter.box.cut()) throw InvalidArgument({"tp.cut_twice", {{"parameter", parameter.name}}});
     if (tensor_dim < 0 || static_cast<std::size_t>(tensor_dim) >= parameter.shape.size())
         throw InvalidArgument({"tp.no_such_dim",
@@ -40,9 +41,9 @@ void cut_parameter(nn::Parameter& parameter, int32_t tensor_dim, int64_t ranks, 
                                 {"tensor_dim", int64_t{tensor_dim}},
                                 {"shape", parameter.shape}}});
     int64_t& size = parameter.shape[static_cast<std::size_t>(tensor_dim)];
-    const RowCut cut{size, ranks};
-    parameter.box = {parameter.shape, tensor_dim, cut.first_row(rank)};
-    size = cut.rows_of(rank);
+    const RowCut cut{size, ranks / copies};
+    parameter.box = {parameter.shape, tensor_dim, cut.first_row(rank / copies), copies, rank % copies};
+    size = cut.rows_of(rank / copies);
 }
 
 const nn::Shape& whole_shape(const nn::Parameter& parameter) {

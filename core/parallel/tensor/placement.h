@@ -13,7 +13,16 @@ namespace meshscope::parallel {
 /// Afterwards `shape` is the part's and `box` says where it lies, so FSDP cuts the part again along dim 0:
 /// DTensor's (_StridedShard(dim=0), Shard(0)) where both cut the rows. Throws InvalidArgument
 /// ("tp.cut_twice", "tp.no_such_dim").
-void cut_parameter(nn::Parameter& parameter, int32_t tensor_dim, int64_t ranks, int64_t rank);
+///
+/// With `copies`, which divides the ranks, as many neighbours keep the same of ranks / copies parts.
+void cut_parameter(nn::Parameter& parameter, int32_t tensor_dim, int64_t ranks, int64_t rank,
+                   int64_t copies = 1);
+
+/// How many tp ranks share each key/value head: 1, or ranks / kv_heads where there are more ranks than heads,
+/// which must divide them: Megatron's rule (its num_query_groups below tensor_model_parallel_size).
+inline int64_t kv_copies(int64_t kv_heads, int64_t ranks) {
+    return kv_heads > 0 && ranks > kv_heads && ranks % kv_heads == 0 ? ranks / kv_heads : 1;
+}
 
 /// The shape of the uncut parameter.
 const nn::Shape& whole_shape(const nn::Parameter& parameter);

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/nn/layers/attention.h"
 #include "core/nn/layers/embedding.h"
 #include "core/parallel/fsdp2/shard.h"
 #include "core/parallel/sequence/exchange.h"
@@ -23,7 +24,8 @@ using nn::Variable;
 constexpr std::array<std::string_view, 6> kColumnWise{"wq", "wk", "wv", "up", "gate", "net1"};
 constexpr std::array<std::string_view, 3> kRowWise{"wo", "down", "net2"};
 constexpr std::array<std::string_view, 2> kBlocks{"attn", "mlp"};
-constexpr std::array<std::string_view, 3> kNorms{"ln1", "ln2", "ln_f"};
+constexpr std::array<std::string_view, 5> kNorms{"ln1", "ln1_after", "ln2", "ln2_after", "ln_f"};
+constexpr std::array<std::string_view, 2> kHeadNorms{"q_norm", "k_norm"};
 
 template <std::size_t n>
 bool one_of(const std::array<std::string_view, n>& names, std::string_view name) {
@@ -91,15 +93,39 @@ void TensorParallel::visit(Module& module, bool input_is_whole) {
         if (one_of(kRowWise, name)) connect_row_wise(*linear);
         return;
     }
-    if (options_.sequence_parallel && one_of(kNorms, name))
+    // Each rank's gradient of a norm is that of its own tokens, or of its own heads.
+    if ((options_.sequence_parallel && one_of(kNorms, name)) || one_of(kHeadNorms, name))
         for (nn::Parameter* parameter : module.own_parameters()) sum_gradient_of(*parameter);
+    if (const auto* attention = dynamic_cast<nn::Attention*>(&module)) share_heads(*attention);
     const bool block = one_of(kBlocks, name) && !options_.linear_plan;
     if (block) module.map_input = whole_input();
     for (Module* child : module.children()) visit(*child, block);
 }
 
+void TensorParallel::share_heads(const nn::Attention& attention) {
+    for (Module* child : attention.children()) {
+        if (leaf(*child) != "wk" && leaf(*child) != "wv") continue;
+        auto& linear = dynamic_cast<nn::Linear&>(*child);
+        const int64_t heads = linear.weight().shape[0] / attention.form().head_dim;
+        const int64_t copies = kv_copies(heads, context_.along(mesh::Role::tp)->size());
+        if (copies > 1) cut_copies(linear, copies);
+    }
+}
+
+void TensorParallel::cut_copies(nn::Linear& linear, int64_t copies) {
+    const comm::ProcessGroup& tp = *context_.along(mesh::Role::tp);
+    for (nn::Parameter* parameter : {&linear.weight(), linear.bias()}) {
+        if (parameter == nullptr) continue;
+        cut_parameter(*parameter, 0, tp.size(), tp.rank().value, copies);
+        parameter->map_grad = [&group = *context_.tp_parts.at(copies), name = parameter->name](
+                                  Tape&, const Tensor& grad) {
+            group.all_reduce(grad, ReduceOp::sum, {.cause = {"tp.kv_copies.sum", name}, .async_op = false});
+        };
+    }
+}
+
 void TensorParallel::connect_column_wise(nn::Linear& linear, bool input_is_whole) {
-    cut(linear.weight(), 0);
+    cut(linear.weight(), 0);  // unless share_heads() did
     if (linear.bias()) cut(*linear.bias(), 0);
     if (!input_is_whole) linear.map_input = whole_input();
 }

@@ -9,6 +9,10 @@
 #include "core/parallel/strategy.h"
 #include "core/parallel/tensor/options.h"
 
+namespace meshscope::nn {
+class Attention;
+}  // namespace meshscope::nn
+
 namespace meshscope::parallel {
 
 /// Tensor parallelism on one rank, applied from outside before a data strategy: PyTorch's parallelize_module
@@ -23,7 +27,11 @@ namespace meshscope::parallel {
 ///   is cut by columns and its logits are never gathered.
 ///
 /// Uneven sizes, the sequence's and the vocabulary's too, are cut by torch.chunk's rule; heads and kv_heads
-/// must divide by the ranks, which the scenario reader checks.
+/// must divide by the ranks, which the scenario reader checks. Where there are more ranks than kv_heads, as
+/// many neighbours as kv_copies() hold the same rows of wk and wv: what their gradients saw is summed over
+/// them (context.tp_parts, "tp.kv_copies.sum"), each time one is made. Norms of queries and keys are whole on
+/// every rank and see its own heads only: their gradients are summed as those of the norms with
+/// sequence_parallel.
 class TensorParallel {
   public:
     /// context.along(mesh::Role::tp) is the group.
@@ -34,14 +42,17 @@ class TensorParallel {
     void apply(nn::Model& model);
 
     /// After the step's last backward: sums over the tp group the gradients of the parameters that are whole
-    /// on every rank but saw only its part of the sequence (the norms). One all_reduce for all of them
-    /// ("sp.norm_gradients.sum"); none without sequence_parallel, or with sum_each_norm. `gradients[i]`
-    /// belongs to `parameters[i]`.
+    /// on every rank but saw only its part of the sequence (the norms) or of the heads (theirs). One
+    /// all_reduce for all of them ("sp.norm_gradients.sum"); none where there are no such, or with
+    /// sum_each_norm. `gradients[i]` belongs to `parameters[i]`.
     void sum_partial_gradients(std::span<const Tensor> gradients, std::span<const LocalParameter> parameters);
 
   private:
     void visit(nn::Module& module, bool input_is_whole);
+    void share_heads(const nn::Attention& attention);
     void connect_column_wise(nn::Linear& linear, bool input_is_whole);
+    /// Cuts wk or wv so that `copies` neighbours share each head.
+    void cut_copies(nn::Linear& linear, int64_t copies);
     void connect_row_wise(nn::Linear& linear);
     void connect_tokens(nn::Model& model);
     void connect_head(nn::Model& model, nn::Linear& head);

@@ -72,6 +72,22 @@ Identity identity_of(const scenario::Scenario& scenario) {
     // As the file has them, so that no key of a model to come is forgotten here.
     for (const auto& [key, value] : scenario::entries(scenario, "model"))
         if (key != "kind" && key != "seed" && key != "weights") identity.emplace_back("model." + key, value);
+    if (!scenario.model_config.empty())
+        identity.emplace_back("model.config", content_of(scenario.model_config));
+    const nn::ModelSpec& model = scenario.model;
+    if (!model.full_attention.empty()) {  // entries() has no lists and no tables
+        std::string layers;
+        for (const int64_t layer : model.full_attention)
+            layers += (layers.empty() ? "" : ", ") + std::to_string(layer);
+        identity.emplace_back("model.full_attention", layers);
+    }
+    if (const tensor::RopeScaling& scaling = model.rope_scaling;
+        scaling.kind != tensor::RopeScaling::Kind::none)
+        identity.emplace_back("model.rope_scaling", std::to_string(static_cast<int>(scaling.kind)) + ", " +
+                                                        std::to_string(scaling.factor) + ", " +
+                                                        std::to_string(scaling.low_freq_factor) + ", " +
+                                                        std::to_string(scaling.high_freq_factor) + ", " +
+                                                        std::to_string(scaling.original_tokens));
     if (!scenario.data_file.empty()) {
         identity.emplace_back("data.file", content_of(scenario.data_file));
     } else {
