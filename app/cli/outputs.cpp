@@ -67,7 +67,7 @@ void check_checkpoint_folder(const scenario::Scenario& scenario) {
 
 std::vector<std::string> inputs_of(const scenario::Scenario& scenario) {
     std::vector<std::string> inputs{scenario.path};
-    for (const std::string* path : {&scenario.weights, &scenario.data_file})
+    for (const std::string* path : {&scenario.model_config, &scenario.weights, &scenario.data_file})
         if (!path->empty()) inputs.push_back(*path);
     if (scenario.parallel.own) inputs.push_back(scenario.parallel.own->path());
     return inputs;

@@ -11,10 +11,11 @@ std::optional<Shape> shape_of(const nn::ModelSpec& model) {
     shape.hidden = model.hidden;
     shape.heads = model.heads;
     shape.kv_heads = model.kind == "llama" ? model.kv_heads : model.heads;
-    shape.head_dim = model.dim / model.heads;
+    shape.head_dim = model.head_width();
     shape.vocab = model.vocab;
     shape.seq = model.seq;
     shape.tied = model.tied;
+    shape.bias = model.kind == "gpt" && model.block_bias;
     shape.learned_positions = model.kind == "gpt";
     return shape;
 }

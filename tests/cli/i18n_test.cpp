@@ -75,7 +75,7 @@ bool is_something_else(const std::string& text) {
         "(attention|batch_norm|bias|cross_entropy|embedding|layer_norm|rms_norm|rotary|silu_mul)"
         "([._]parts?)?(\\.(backward|combine|merge|input_grad|factors|statistics|weight_grad))?|"
         "tp\\.(copy|share_input|sum_partial|vocab_cross_entropy|loss\\.(row_max|row_sum_exp|pick_targets))|"
-        "cp\\.(cut|pack|unpack|exchange|ring_attention)|"
+        "cp\\.(cut|pack|unpack|exchange|ring_attention|repeat_heads(\\.backward)?)|"
         "sp\\.(copy_in|copy_out|pack|pad|unpack|gather_for_all|gather_parts|scatter_sum)");
     static const std::regex kModules("(net1|net2|layers|blocks|tok|pos|train|model|layer)\\..*");
     static const std::regex kTables(

@@ -97,6 +97,11 @@ TEST_CASE("each real shape trains the same cut by context parallelism, windows t
     for (const auto& [name, wanted] : cases().items())
         for (const std::string method : {"allgather", "alltoall", "ulysses"})
             check_as_transformers(name, on_mesh("2", "\"cp\"", "cp = \"" + method + "\"\n"));
+    // Two key/value heads for four ranks: Ulysses repeats them.
+    for (const std::string name : {"mistral_window", "qwen2_bias", "gemma"}) {
+        check_as_transformers(name, on_mesh("4", "\"cp\"", "cp = \"ulysses\"\n"));
+        check_as_transformers(name, on_mesh("2, 2", "\"cp\", \"tp\"", "cp = \"ulysses\"\n"));
+    }
     check_as_transformers("mistral_window", on_mesh("4", "\"cp\"", "cp_load_balance = false\n"));
     check_as_transformers("qwen2_bias", on_mesh("4", "\"cp\"", "cp = \"alltoall\"\n"));
 }

@@ -148,6 +148,23 @@ TEST_CASE("what is saved elsewhere still leads to the same files") {
     CHECK(saved_text(file, SaveForm::whole, "/work/a", "/work/a") == file);
 }
 
+TEST_CASE("a model that a configuration names is edited, moved and saved with what overrules it") {
+    const std::string rest = "[train]\nsteps = 1\nglobal_batch = 4\n";
+    const std::string table = "format = 1\n[model]\nkind = \"hf:q/config.json\"\ntied = false\n" + rest;
+    const auto kind_in = [](const std::string& text) {
+        return node_at(toml::parse(text), "model.kind")->as_string()->get();
+    };
+    CHECK(kind_in(saved_text(table, SaveForm::whole, "/work/a", "/work/b")) == "hf:../a/q/config.json");
+    // Tied may be what the configuration says: a default is no default there.
+    const std::string brief = saved_text(table, SaveForm::brief, "/work/a", "/work/a");
+    CHECK(brief.find("tied = false") != std::string::npos);
+    const std::string alone = "format = 1\nmodel = \"hf:q/config.json\"\n" + rest;
+    CHECK(kind_in(saved_text(alone, SaveForm::whole, "/work/a", "/work/b")) == "hf:../a/q/config.json");
+    const std::string cut = changed_text(alone, {{"model.layers", "2"}});
+    CHECK(kind_in(cut) == "hf:q/config.json");
+    CHECK(value_text(*node_at(toml::parse(cut), "model.layers")) == "2");
+}
+
 TEST_CASE("the brief form leaves out what a default says, and stands in the document's order") {
     const std::string file =
         "format = 1\n[parallel]\nalgorithm = \"ring\"\ndata = \"ddp\"\n[mesh]\nshape = [2]\n"

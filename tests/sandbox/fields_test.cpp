@@ -5,7 +5,9 @@
 
 #include "app/gui/sandbox/toml_text.h"
 #include "core/scenario/keys.h"
+#include "core/scenario/words.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using namespace meshscope;
 using namespace meshscope::sandbox;
@@ -168,6 +170,31 @@ TEST_CASE("fields come and go with the model and the strategy, but what the file
     // Left over from fsdp2: it must be seen to be taken away.
     CHECK(offered(draft, "parallel.reshard_after_forward"));
     CHECK_FALSE(draft.mistakes_at("parallel.reshard_after_forward").empty());
+}
+
+TEST_CASE(
+    "a model may be a configuration: chosen as a word, typed on as a text, with the fields of what it "
+    "holds") {
+    Draft draft(kFile, test::golden_folder() + "/models/here.toml");
+    const auto kind_field = [&] {
+        for (const FieldGroup& group : fields_of(draft.reading()))
+            for (const Field& each : group.fields)
+                if (each.key() == "model.kind") return each;
+        return Field{};
+    };
+    CHECK(kind_field().kind == FieldKind::words);
+    for (const std::string_view known : scenario::model_kinds())
+        CHECK(std::ranges::find(kind_field().words, known) != kind_field().words.end());
+    CHECK(kind_field().words.back() == "hf:config.json");
+    draft.edit({{"model.kind", "\"hf:config.json\""}});
+    CHECK(kind_field().kind == FieldKind::text);
+    CHECK_FALSE(draft.mistakes_at("model.kind").empty());  // not there
+    draft.edit(changes_for(kind_field(), "hf:gpt2/config.json", draft.reading()));
+    CHECK(draft.mistakes_at("model.kind").empty());
+    CHECK(offered(draft, "model.bias"));
+    CHECK_FALSE(offered(draft, "model.kv_heads"));
+    draft.edit(changes_for(kind_field(), "hf:qwen2_bias/config.json", draft.reading()));
+    CHECK(offered(draft, "model.kv_heads"));
 }
 
 TEST_CASE("a fault is chosen by its kind and stands somewhere at once, without a kind it is gone") {

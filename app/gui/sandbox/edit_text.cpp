@@ -9,6 +9,7 @@
 #include "core/base/text.h"
 #include "core/base/toml_text.h"
 #include "core/scenario/keys.h"
+#include "core/scenario/model_config.h"
 #include "core/scenario/readers.h"
 
 namespace meshscope::sandbox {
@@ -21,7 +22,7 @@ constexpr std::array<std::string_view, 3> kOfOneRun{"lesson", "quiz", "check"};
 constexpr std::array<std::string_view, 2> kSeveral{"faults", "call"};
 
 toml::table parse(std::string_view text) {
-    return parse_toml(text, "");
+    return scenario::parse_table(text, "");
 }
 
 /// Null where the text is no TOML: an edit that went wrong, which has another way.
@@ -186,11 +187,15 @@ void move_paths(std::string& text, const std::string& from, const std::string& t
         const toml::node* node = node_at(root, key);
         if (node == nullptr || !node->is_string()) return;
         const std::string path = node->as_string()->get();
-        const bool file = name != "profile" || path.ends_with(".toml");
-        const std::string moved = file ? moved_path(path, from, to) : path;
+        // A model's kind may name a file behind a word.
+        const std::string before(name == "kind" ? scenario::kConfigPrefix : "");
+        const bool file =
+            name == "kind" ? path.starts_with(before) : name != "profile" || path.ends_with(".toml");
+        const std::string moved = file ? before + moved_path(path.substr(before.size()), from, to) : path;
         if (moved != path) changes.push_back({key, string_text(moved)});
     };
     move("model", "weights");
+    move("model", "kind");
     move("data", "file");
     move("checkpoint", "folder");
     move("checkpoint", "resume");
@@ -205,12 +210,20 @@ void move_paths(std::string& text, const std::string& from, const std::string& t
     text = changed_text(text, changes);
 }
 
+bool is_configured(const toml::table& model) {
+    const toml::node* const kind = model.get("kind");
+    return kind != nullptr && kind->is_string() &&
+           kind->as_string()->get().starts_with(scenario::kConfigPrefix);
+}
+
 /// Takes away what a default says anyway.
 void drop_defaults(toml::table& root) {
     for (const scenario::Key& key : scenario::keys()) {
         toml::table* table = key.table.empty() ? nullptr : table_at(root, split_key(key.table));
         // Of tables of which there may be several each is its own; they stay as they are.
         if (table == nullptr || several(split_key(key.table).front())) continue;
+        // What stands beside a configuration overrules it, a default too.
+        if (key.table == "model" && is_configured(*table)) continue;
         const toml::node* node = table->get(key.name);
         if (node == nullptr) continue;
         const auto usual = parse_value(key.fallback);

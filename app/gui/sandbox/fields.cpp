@@ -20,6 +20,8 @@ using parallel::StrategyKey;
 
 constexpr std::array<std::string_view, 10> kProfiles{
     "classroom", "laptop", "rtx4090", "a100_40gb", "a100", "h100", "h100_96gb", "h200", "b200", "gb200"};
+/// scenario::model_kinds(), and what a configuration is named like: chosen, it is a text to be typed on.
+constexpr std::array<std::string_view, 5> kModels{"toy", "mlp", "gpt", "llama", "hf:config.json"};
 constexpr std::array<std::string_view, 4> kPhases{"setup", "forward", "backward", "optimizer"};
 
 /// What decides which keys have a meaning.
@@ -147,7 +149,7 @@ std::vector<OfferedGroup> offered_groups(const Kinds& k) {
           {{"train", "micro_batch", integer}, false},
           {{"train", "clip_norm", number}, trains}}},
         {"model",
-         {{{"model", "kind", words, scenario::model_kinds()}, trains && !k.config},
+         {{{"model", "kind", words, kModels}, trains && !k.config},
           {{"model", "kind", text}, trains && k.config},
           {{"model", "dim", integer}, trains && !toy},
           {{"model", "hidden", integer}, trains && !toy},

@@ -191,8 +191,8 @@ Preview preview(const std::string& what, const LessonFolders& folders) {
     if (is_trace_file(what)) return {{what}, {}};
     const scenario::Scenario scenario = scenario::read_scenario(scenario_file(what, folders));
     const std::string folder = scenario.folder.empty() ? "." : scenario.folder;
-    return {{scenario.path, scenario.weights, scenario.data_file, folder + "/lesson.en.md",
-             folder + "/lesson.zh.md"},
+    return {{scenario.path, scenario.model_config, scenario.weights, scenario.data_file,
+             folder + "/lesson.en.md", folder + "/lesson.zh.md"},
             static_cast<int32_t>(scenario.steps_of_lesson.size())};
 }
 

@@ -47,10 +47,12 @@ void refuse_ulysses_heads(const StrategyUse& use, int64_t ranks, std::vector<Ref
     const auto tp = use.dim(mesh::Role::tp);
     const int64_t tp_ranks = tp ? use.shape[*tp] : 1, parts = ranks * tp_ranks;
     for (const auto& [key, heads] : use.head_counts()) {
-        // What tensor parallelism alone cannot share out is told by its own declaration. More tp ranks than
-        // key/value heads have one each.
-        const bool copied = key == "kv_heads" && kv_copies(heads, tp_ranks) > 1;
-        if (heads % parts == 0 || (heads % tp_ranks != 0 && !copied)) continue;
+        // What tensor parallelism alone cannot share out is told by its own declaration.
+        const bool shared = key == "kv_heads";
+        if (heads % tp_ranks != 0 && (!shared || kv_copies(heads, tp_ranks) == 1)) continue;
+        // More tp ranks than key/value heads have one each; more cp ranks than these share them too.
+        const int64_t own = std::max<int64_t>(heads / tp_ranks, 1);
+        if (own % ranks == 0 || (shared && kv_copies(own, ranks) > 1)) continue;
         std::vector<Offer> offers = offers_of_size(use, key, heads, parts);
         offers.push_back({{{{"parallel.cp", std::string("allgather")}}}});  // which leaves heads whole
         found.push_back(

@@ -1,5 +1,7 @@
 #include "core/parallel/context/ulysses.h"
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -8,6 +10,8 @@
 #include "core/nn/layers/attention.h"
 #include "core/parallel/sequence/cut.h"
 #include "core/parallel/strategy.h"
+#include "core/parallel/tensor/placement.h"
+#include "core/tensor/host_access.h"
 
 namespace meshscope::parallel {
 namespace {
@@ -67,6 +71,41 @@ Variable exchange(Tape& tape, Variable x, int cut_dim, int join_dim, comm::Proce
     return tape.append(std::move(node), result, tape.needs_grad(x));
 }
 
+/// Each head of x (batch, tokens, heads · head_dim) `copies` times, one behind the other: x's rows by head
+/// are a table that is looked up. Backward: the sum over the copies, first first.
+Variable repeated(Tape& tape, Variable x, int64_t head_dim, int64_t copies) {
+    const Tensor all = tape.value(x);
+    const int64_t rows = all.n_elements() / head_dim;
+    const std::string unit(tape.unit());
+    const auto empty = [](Tape& t, Shape shape, DType dtype, std::string_view what) {
+        return t.allocator().empty(std::move(shape), dtype, MemoryCategory::activations,
+                                   std::string(t.unit()) + " " + std::string(what));
+    };
+    const Tensor indices = empty(tape, {rows * copies}, DType::int64, "head copies");
+    tensor::fill_numbers<int64_t>(indices, [&](std::span<int64_t> numbers) {
+        for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int64_t>(i) / copies;
+    });
+    const Tensor result = empty(tape, scaled(all.shape(), kHeads, copies, 1), all.dtype(), "head copies");
+    {
+        const ComputeEvent event(tape.recorder(), tape.allocator(), "cp.repeat_heads", unit);
+        event->embedding_forward(result.view({rows * copies, head_dim}), all.view({rows, head_dim}), indices);
+    }
+    Tape::Node node;
+    node.name = "cp.repeat_heads";
+    node.inputs = {x};
+    node.backward_input = [x, indices, rows, copies, head_dim, shape = all.shape(), empty](
+                              Tape& t, const Tensor& grad) {
+        Tensor sum = empty(t, shape, grad.dtype(), "head copies grad");
+        {
+            const ComputeEvent event(t.recorder(), t.allocator(), "cp.repeat_heads.backward", t.unit());
+            event->embedding_backward(sum.view({rows, head_dim}), grad.view({rows * copies, head_dim}),
+                                      indices, false);
+        }
+        t.accumulate(x, std::move(sum));
+    };
+    return tape.append(std::move(node), result, tape.needs_grad(x));
+}
+
 /// A head must not be cut itself.
 void expect_whole_heads(const Tensor& x, int64_t head_dim, int64_t ranks) {
     if (x.dim(kHeads) % (head_dim * ranks) != 0)
@@ -78,6 +117,13 @@ void expect_whole_heads(const Tensor& x, int64_t head_dim, int64_t ranks) {
 
 Variable ulysses_attention(Tape& tape, Variable q, Variable k, Variable v, const nn::AttentionForm& form,
                            comm::ProcessGroup& group) {
+    const int64_t kv_heads = tape.value(k).dim(kHeads) / form.head_dim;
+    const int64_t copies = kv_copies(kv_heads, group.size());
+    const Variable own_k = k, own_v = v;
+    if (copies > 1) {
+        k = repeated(tape, k, form.head_dim, copies);
+        v = repeated(tape, v, form.head_dim, copies);
+    }
     for (const Variable x : {q, k}) expect_whole_heads(tape.value(x), form.head_dim, group.size());
     const auto to_heads = [&](Variable x, Rules rules) {
         return exchange(tape, x, kHeads, kTokens, group, rules);
@@ -85,6 +131,8 @@ Variable ulysses_attention(Tape& tape, Variable q, Variable k, Variable v, const
     const Variable all_q = to_heads(q, {"cp.all_to_all.q", "cp.all_to_all.dq"});
     const Variable all_k = to_heads(k, {"cp.all_to_all.k", "cp.all_to_all.dk"});
     const Variable all_v = to_heads(v, {"cp.all_to_all.v", "cp.all_to_all.dv"});
+    for (const auto& [copied, own] : {std::pair(k, own_k), std::pair(v, own_v)})
+        if (copied.id != own.id) tape.release(copied);
     // Joined in rank order the tokens stand in the sequence's own.
     const Variable mixed = nn::attention(tape, all_q, all_k, all_v, form);
     for (const Variable done : {all_q, all_k, all_v}) tape.release(done);

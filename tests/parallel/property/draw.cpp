@@ -77,11 +77,39 @@ void draw_tokens(Dice& dice, const Layout& layout, Keys& model) {
     model.set("hidden", dice.between(4, 12));
     model.set("heads", heads);
     if (llama && dice.chance(60)) model.set("kv_heads", dice.one_of<int64_t>({dealt, heads}));
+    // Fewer than the tp ranks: neighbours share each.
+    if (llama && dealt == tp && dice.chance(20)) model.set("kv_heads", dice.one_of<int64_t>({1, tp}));
     model.set("vocab", dice.between(5, 13));
     // What a cp rank holds is cut in two by the balance; what sequence parallelism cuts need not be even.
     const int64_t unit = cp * (layout.cp > 0 && layout.cp_balance ? 2 : 1);
     model.set("seq", unit * dice.between(2 / unit + 1, std::max<int64_t>(8 / unit, 2 / unit + 1)));
     if (layout.stages() == 1 && dice.chance(40)) model.set("tied", "true");
+}
+
+/// What real models have beside the sizes.
+void draw_shape(Dice& dice, const Layout& layout, Keys& model) {
+    const auto often = [&](const char* key, const std::string& value) {
+        if (dice.chance(35)) model.set(key, value);
+    };
+    const bool llama = model.get("kind") == "\"llama\"";
+    often("window", std::to_string(dice.between(1, 5)));
+    if (!model.get("window").empty() && dice.chance(40)) model.set("full_attention", "[0]");
+    often("attention_scale", "0.4");
+    often("norm_eps", "1e-3");
+    if (!llama) {
+        often("bias", "true");
+        return often("activation", dice.one_of<std::string>({"\"gelu\"", "\"relu\""}));
+    }
+    for (const char* key : {"qkv_bias", "out_bias", "mlp_bias", "zero_centered_norm", "scaled_embedding"})
+        often(key, "true");
+    often("activation", dice.one_of<std::string>({"\"gelu\"", "\"gelu_tanh\""}));
+    often("norm_place", dice.one_of<std::string>({"\"after\"", "\"both\""}));
+    often("rope_pairs", "\"halves\"");
+    often("rope_scaling", "{ kind = \"linear\", factor = 3.0 }");
+    // A norm over few elements multiplies rounding errors.
+    often("head_dim", "8");
+    if (!model.get("head_dim").empty())
+        often("qk_norm", layout.tp > 1 || dice.chance(60) ? "\"head\"" : "\"width\"");
 }
 
 void draw_model(Dice& dice, const Layout& layout, Keys& model) {
@@ -95,6 +123,7 @@ void draw_model(Dice& dice, const Layout& layout, Keys& model) {
         if (dice.chance(30)) model.set("bias", "false");
     }
     if (!toy) model.set("layers", layout.stages() + dice.below(3));
+    if (layout.tokens && dice.chance(50)) draw_shape(dice, layout, model);
     model.set("seed", dice.below(1000));
 }
 
