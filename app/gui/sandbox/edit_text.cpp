@@ -165,6 +165,8 @@ std::string one_change(std::string_view text, const Change& change) {
     toml::table wanted = root;
     change_table(wanted, change.key, value.get());
     if (wanted == root) return std::string(text);
+    // model = "hf:FILE" has no lines of a table that could be changed.
+    if (parse_toml(text, "")["model"].is_string()) return written(wanted);
     const std::string edited = change_lines(text, root, change.key, change.value);
     const auto now = try_parse(edited);
     // A file that is written in an unusual way (dotted keys, tables in one line) is written anew.
