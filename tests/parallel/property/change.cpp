@@ -136,7 +136,10 @@ const std::vector<Impossible>& impossible() {
          [=](const Case& c) { return staged(c) && of_tokens(c) && size_of(c, "pp") > 1; },
          [](Case& c) { c.model.set("tied", "true"); }},
         {"heads that do not divide dim", of_tokens,
-         [](Case& c) { c.model.set("heads", c.model.number("dim") + 1); }},
+         [](Case& c) {
+             c.model.set("heads", c.model.number("dim") + 1);
+             c.model.drop("head_dim");  // with which they need not
+         }},
         {"heads that tensor parallelism cannot share",
          [](const Case& c) { return of_tokens(c) && size_of(c, "tp") > 1; },
          [](Case& c) {
