@@ -8,13 +8,17 @@
 #include <ostream>
 
 #include "app/cli/integer_option.h"
+#include "app/cli/outputs.h"
 #include "app/cli/schedule_picture.h"
 #include "core/base/error.h"
 #include "core/base/json_text.h"
 #include "core/base/nearest.h"
+#include "core/base/shell_word.h"
 #include "core/parallel/pipeline/csv.h"
 #include "core/parallel/pipeline/lower.h"
-#include "core/parallel/pipeline/validate.h"
+#include "core/parallel/pipeline/read_schedule.h"
+#include "core/run/simulated_pipeline.h"
+#include "core/trace/store.h"
 
 namespace meshscope::cli {
 namespace {
@@ -30,7 +34,8 @@ struct Words {
     int64_t ranks = 1;
     std::optional<int64_t> stages_per_rank;
     int64_t microbatches = 1;
-    bool json = false, csv = false, comms = false;
+    std::string file, trace;
+    bool json = false, csv = false, comms = false, force = false;
 };
 
 ScheduleKind kind_of(const std::string& text) {
@@ -78,8 +83,28 @@ std::vector<std::vector<Slot>> rows_of(const Schedule& schedule, bool comms) {
     return rows;
 }
 
-void print_json(const Schedule& schedule, const Timeline& timeline,
-                const std::vector<std::vector<Slot>>& rows, CommandContext& context) {
+/// What was asked for: PyTorch's, or somebody's own.
+struct Asked {
+    Schedule schedule;
+    std::string name;
+    bool is_pytorchs = true;
+};
+
+Asked asked_for(const Words& words, const CommandContext& context) {
+    if (words.file.empty()) {
+        if (words.kind.empty()) throw UsageError({"cli.schedule.nothing_asked", {}});
+        Schedule schedule = make_schedule(shape_of(words));
+        std::string known(name(schedule.shape.kind));
+        return {std::move(schedule), std::move(known), true};
+    }
+    ReadSchedule read = run::read_schedule_file(words.file);
+    std::string called = read.kind ? std::string(name(*read.kind)) : context.text("cli.schedule.own");
+    return {std::move(read.schedule), std::move(called), read.kind.has_value()};
+}
+
+void print_json(const Asked& asked, const Timeline& timeline, const std::vector<std::vector<Slot>>& rows,
+                CommandContext& context) {
+    const Schedule& schedule = asked.schedule;
     ordered_json order = ordered_json::object();
     for (std::size_t rank = 0; rank < rows.size(); ++rank) {
         ordered_json row = ordered_json::array();
@@ -87,7 +112,7 @@ void print_json(const Schedule& schedule, const Timeline& timeline,
             row.push_back(slot ? ordered_json(to_text(*slot)) : ordered_json());
         order[std::to_string(rank)] = std::move(row);
     }
-    const ordered_json json{{"schedule", std::string(name(schedule.shape.kind))},
+    const ordered_json json{{"schedule", asked.is_pytorchs ? ordered_json(asked.name) : ordered_json()},
                             {"pp", schedule.shape.ranks},
                             {"stages_per_rank", schedule.shape.stages_per_rank},
                             {"microbatches", schedule.shape.microbatches},
@@ -101,17 +126,25 @@ void print_json(const Schedule& schedule, const Timeline& timeline,
 void run(const Words& words, CommandContext& context) {
     context.json_errors = words.json;
     if (words.comms && !words.json && !words.csv) throw UsageError({"cli.schedule.comms_alone", {}});
-    const Schedule schedule = make_schedule(shape_of(words));
+    if (!words.trace.empty()) check_outputs({{words.trace, FileKind::trace}}, {words.file}, words.force);
+    const Asked asked = asked_for(words, context);
+    const Schedule& schedule = asked.schedule;
+    if (!words.trace.empty()) {
+        trace::write_trace(run::simulated_trace(schedule, asked.name), words.trace);
+        if (!words.json && !words.csv)
+            context.out << context.text("cli.schedule.written", {{"path", shell_word(words.trace)}}) << '\n';
+    }
     if (words.csv) {
         context.out << to_csv(rows_of(schedule, words.comms));
         return;
     }
-    const Timeline timeline = simulate(schedule);
+    const Timeline timeline = simulate(pairs_apart(schedule));
     if (words.json) {
-        print_json(schedule, timeline, rows_of(schedule, words.comms), context);
+        print_json(asked, timeline, rows_of(schedule, words.comms), context);
         return;
     }
-    draw_schedule(schedule, timeline, context);
+    draw_schedule(schedule, asked.name, timeline, context);
+    if (!words.file.empty()) return;
     if (schedule.shape.kind == ScheduleKind::gpipe)
         context.out << context.text("cli.schedule.note.gpipe") << '\n';
     if (schedule.shape.kind == ScheduleKind::one_f_one_b)
@@ -127,19 +160,26 @@ void add_schedule_command(CLI::App& app, CommandContext& context) {
     CLI::App* command = app.add_subcommand("schedule", context.text("cli.schedule.about"));
     command->footer(context.text("cli.schedule.examples"));
     auto words = std::make_shared<Words>();
-    command->add_option("--kind", words->kind, context.text("cli.schedule.help.kind"))
-        ->required()
-        ->type_name("1F1B");
-    add_integer(*command, "--ranks", words->ranks, context.text("cli.schedule.help.ranks"), {1, kMostActions})
-        ->required()
-        ->type_name("P");
+    CLI::Option* file = command->add_option("FILE", words->file, context.text("cli.schedule.help.file"));
+    CLI::Option* kind = command->add_option("--kind", words->kind, context.text("cli.schedule.help.kind"))
+                            ->type_name("1F1B")
+                            ->excludes(file);
+    CLI::Option* ranks = add_integer(*command, "--ranks", words->ranks,
+                                     context.text("cli.schedule.help.ranks"), {1, kMostActions})
+                             ->type_name("P")
+                             ->excludes(file);
     add_integer(*command, "--stages-per-rank", words->stages_per_rank,
                 context.text("cli.schedule.help.stages"), {1, kMostActions})
-        ->type_name("V");
-    add_integer(*command, "--microbatches", words->microbatches,
-                context.text("cli.schedule.help.microbatches"), {1, kMostActions})
-        ->required()
-        ->type_name("M");
+        ->type_name("V")
+        ->excludes(file);
+    CLI::Option* microbatches = add_integer(*command, "--microbatches", words->microbatches,
+                                            context.text("cli.schedule.help.microbatches"), {1, kMostActions})
+                                    ->type_name("M")
+                                    ->excludes(file);
+    kind->needs(ranks)->needs(microbatches);
+    command->add_option("--trace", words->trace, context.text("cli.schedule.help.trace"))
+        ->type_name("FILE.mscope");
+    command->add_flag("--force", words->force, context.text("cli.schedule.help.force"));
     command->add_flag("--comms", words->comms, context.text("cli.schedule.help.comms"));
     CLI::Option* csv = command->add_flag("--csv", words->csv, context.text("cli.schedule.help.csv"));
     command->add_flag("--json", words->json, context.text("cli.help.json"))->excludes(csv);

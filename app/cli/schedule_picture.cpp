@@ -121,7 +121,8 @@ void print_legend(const Timeline& timeline, const CommandContext& context) {
 
 }  // namespace
 
-void draw_schedule(const Schedule& schedule, const Timeline& timeline, const CommandContext& context) {
+void draw_schedule(const Schedule& schedule, const std::string& name, const Timeline& timeline,
+                   const CommandContext& context) {
     const ScheduleShape& shape = schedule.shape;
     const bool with_stage = shape.stages_per_rank > 1;
     const int64_t columns = std::llround(timeline.makespan);
@@ -131,7 +132,7 @@ void draw_schedule(const Schedule& schedule, const Timeline& timeline, const Com
         lines.push_back(cells_of(spans, columns, with_stage));
         for (const Cell& cell : lines.back()) width = std::max(width, cell.text.size() + 1);
     }
-    context.out << context.styled(std::string(name(shape.kind)), "1") << "  "
+    context.out << context.styled(name, "1") << "  "
                 << context.text("cli.schedule.size", {{"ranks", int64_t{shape.ranks}},
                                                       {"stages", int64_t{shape.stages()}},
                                                       {"microbatches", int64_t{shape.microbatches}}})

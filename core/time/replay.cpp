@@ -14,6 +14,7 @@
 #include "core/time/machine_links.h"
 #include "core/time/unrecorded.h"
 #include "core/trace/recorded.h"
+#include "core/trace/simulated.h"
 
 namespace meshscope::time {
 namespace {
@@ -392,6 +393,12 @@ class Replay {
 
 Clock modelled(const trace::Trace& trace, const Profile& profile, Absent absent) {
     check(profile);
+    if (trace::is_simulated(trace.info)) {
+        Clock clock = measured(trace);
+        clock.kind = ClockKind::modelled;
+        clock.profile = trace::kSimulated;
+        return clock;
+    }
     return Replay(trace, profile, absent).play();
 }
 

@@ -5,6 +5,8 @@
 #include <fstream>
 
 #include "app/gui/session/session.h"
+#include "app/i18n/error_text.h"
+#include "core/base/error.h"
 #include "core/run/checkpoint/manifest.h"
 #include "core/time/read_profile.h"
 #include "core/trace/store.h"
@@ -39,6 +41,59 @@ TEST_CASE("a trace, a scenario, a lesson's folder are runs, whatever they are ca
     CHECK(look_at_drop(folder.file("b.bin")).kind == Kind::run);
     CHECK(look_at_drop(kScenarios + "63_hsdp").kind == Kind::run);
     CHECK(look_at_drop(kScenarios + "63_hsdp/scenario.toml").kind == Kind::run);
+}
+
+TEST_CASE("a pipeline's schedule is one by its actions: it opens as the grid, simulated, and says so") {
+    const std::string golden = test::golden_folder() + "/pipeline/";
+    CHECK(look_at_drop(golden + "1f1b_p4_m8.csv").kind == Kind::run);
+    CHECK(look_at_drop(golden + "bad_token.csv").kind ==
+          Kind::run);  // what is wrong is told when it is opened
+    const Folder folder;
+    CHECK(look_at_drop(folder.write("notes", "0F0,0B0\n")).kind == Kind::run);
+    CHECK(what(look_at_drop(folder.write("a.csv", "id,rank,step,phase,kernel\n"))) == "drop.what.text");
+
+    const auto document = session::load_document(golden + "zbv_p4_m8.csv", {}, nullptr);
+    CHECK(document->name == "ZBVZeroBubble · zbv_p4_m8.csv");
+    CHECK(document->path == golden + "zbv_p4_m8.csv");
+    CHECK(session::preview(golden + "zbv_p4_m8.csv", {}).inputs ==
+          std::vector<std::string>{golden + "zbv_p4_m8.csv"});
+    test::Harness app;
+    app.open(document);
+    app.frames(3);
+    CHECK(app.state().view == view::ViewKind::timeline);
+    CHECK(app.state().forms.in(view::Form::grid));
+    CHECK(document->measured.end_ns == document->modelled.end_ns);
+    CHECK(document->measured.kind == time::ClockKind::modelled);
+}
+
+TEST_CASE("a schedule that is wrong is told in both languages, at its line and column, with what is right") {
+    const std::string golden = test::golden_folder() + "/pipeline/";
+    const auto told = [&](const char* file, i18n::Language language) {
+        try {
+            session::load_document(golden + file, {}, nullptr);
+        } catch (const Error& error) {
+            std::string lines;
+            for (const std::string& line : i18n::describe_error(error, test::catalogue(), language).lines)
+                lines += line + "\n";
+            return lines;
+        }
+        return std::string("was read");
+    };
+    const auto has = [&](const char* file, const char* place, const char* en, const char* zh) {
+        INFO(file);
+        const std::string english = told(file, i18n::Language::en), chinese = told(file, i18n::Language::zh);
+        INFO(english << chinese);
+        for (const std::string& text : {english, chinese}) CHECK(text.find(place) != std::string::npos);
+        CHECK(english.find(en) != std::string::npos);
+        CHECK(chinese.find(zh) != std::string::npos);
+    };
+    has("bad_token.csv", "bad_token.csv:3:13", "2X3 is no pipeline action", "2X3 不是");
+    has("bad_backward_before_forward.csv", ":4:1", "write 3F0 before 3B0", "把 3F0 写在 3B0 之前");
+    has("bad_doubled_action.csv", ":1:5", "0F0 was done already", "删去其中一个");
+    has("bad_missing_backward.csv", ":2:33", "write 1B5", "把 1B5 写在");
+    has("bad_stage_on_two_ranks.csv", ":3:65", "move 0F7 to row 1", "把 0F7 移到第 1 行");
+    has("bad_deadlock.csv", ":2:5", "on rank 2 2B0 stands behind 2F1", "rank 2 上的 2B0 排在 2F1 之后");
+    has("torch215_dump_1f1b_p4_m8.csv", ":4:1", "counts them from 1", "从 1 开始数");
 }
 
 TEST_CASE("a profile is one by its tables, the run in front is played again under it") {

@@ -68,8 +68,9 @@ bool is_something_else(const std::string& text) {
     if (kExtensions.count(text.substr(text.rfind('.') + 1)) || kKnown.count(text)) return true;
     // Compute events are named after kernels, in PyTorch's words; they are shown as they are.
     static const std::regex kKernels(
-        "(linear|relu|gelu_tanh|gelu|multiply|scale|mse|add)\\..*|(fsdp2|ddp|flat)\\.(copy_.*|chunk_cat|"
-        "divide|accumulate)|"
+        "(linear|relu|gelu_tanh|gelu|multiply|scale|mse|add)\\..*|"
+        "block\\.(forward|backward|input_grad|weight_grad)|"
+        "(fsdp2|ddp|flat)\\.(copy_.*|chunk_cat|divide|accumulate)|"
         "fsdp2\\.(h2d|d2h|keep_part)|ddp\\.(de)?compress|dp\\.(un)?flatten|"
         "powersgd\\.(p|q|(un)?pack|feedback|orthonormalise|decompress)|"
         "(attention|batch_norm|bias|cross_entropy|embedding|layer_norm|rms_norm|rotary|silu_mul)"

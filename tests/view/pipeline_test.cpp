@@ -1,5 +1,7 @@
 // The grid of micro-batches over traces of real runs, held against the schedules' own arithmetic.
+#include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "app/gui/view/pipeline_blocks.h"
@@ -8,7 +10,9 @@
 #include "core/parallel/pipeline/schedule.h"
 #include "core/parallel/pipeline/simulate.h"
 #include "core/run/run.h"
+#include "core/run/simulated_pipeline.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 #include "tests/view/picture_check.h"
 #include "tests/view/stage.h"
 
@@ -111,6 +115,45 @@ TEST_CASE("the grid of every schedule holds its actions in their order, in slots
             }
         }
     }
+}
+
+TEST_CASE(
+    "the grid of a simulated schedule is as long, and idles as much, as an independent simulator says") {
+    const std::string folder = test::golden_folder() + "/pipeline/";
+    std::ifstream in(folder + "expected.json");
+    const auto expected = nlohmann::json::parse(in);
+    int files = 0;
+    for (const auto& [file, facts] : expected.at("files").items()) {
+        if (!facts.at("valid").get<bool>()) continue;
+        INFO(file);
+        ++files;
+        const trace::Trace trace = run::simulate_schedule_file(folder + file);
+        const time::Clock clock = time::modelled(trace, time::classroom());
+        CHECK(clock.profile == "simulated");
+        const auto grid = view::pipeline_grid(trace, clock, 0, 0);
+        REQUIRE(grid != nullptr);
+        CHECK(grid->complete);
+        CHECK(grid->stages == facts["stages"]);
+        CHECK(grid->microbatches == facts["microbatches"]);
+        const double units = double(grid->stages) / double(grid->lanes.size());  // a slot has so many
+        CHECK(grid->slots * units == Approx(facts["unit_time"]["makespan"].get<double>()));
+        CHECK(grid->bubble() == Approx(facts["unit_time"]["bubble_fraction"].get<double>()).margin(1e-6));
+        // Each compute action is a block of its own kind, in the file's order.
+        for (std::size_t r = 0; r < grid->lanes.size(); ++r) {
+            std::string blocks, actions;
+            for (const view::PipelineBlock& block : grid->lanes[r].blocks)
+                blocks += std::to_string(block.stage) + "FBIW"[static_cast<std::size_t>(block.kind)] +
+                          std::to_string(block.microbatch) + " ";
+            const auto read = run::read_schedule_file(folder + file);
+            for (const auto& slot : read.schedule.order[r])
+                if (slot)
+                    for (const auto& part : parallel::pipeline::parts_of(*slot))
+                        if (parallel::pipeline::is_compute(part.kind))
+                            actions += parallel::pipeline::to_text(part) + " ";
+            CHECK(blocks == actions);
+        }
+    }
+    CHECK(files == 8);
 }
 
 TEST_CASE("activations are held from the forward to the end of the backward, as 1F1B bounds them") {

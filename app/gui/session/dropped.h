@@ -9,7 +9,7 @@ namespace meshscope::session {
 /// What a file or folder dropped on the window is, by what is in it, not by its name.
 struct Dropped {
     enum class Kind {
-        run,         ///< a trace, a scenario, a lesson's folder: opened, beside what is open
+        run,  ///< a trace, a scenario, a lesson's folder, a pipeline's schedule: opened, beside what is open
         profile,     ///< a hardware profile: the run in front is played again under it, beside itself
         checkpoint,  ///< the scenario in front is run on from it, beside itself
         nothing      ///< none of them: `alone` says what was seen

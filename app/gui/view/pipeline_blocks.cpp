@@ -1,4 +1,5 @@
 #include "app/gui/view/pipeline_blocks.h"
+#include "core/trace/simulated.h"
 
 #include <algorithm>
 #include <charconv>
@@ -150,6 +151,7 @@ std::optional<std::size_t> halves(const trace::Trace& trace, const Group& group)
     std::size_t first_weight = group.kernels.size();
     for (std::size_t i = 0; i < group.kernels.size(); ++i) {
         const std::string_view kernel = trace.text(group.kernels[i]->name);
+        if (kernel == "block.backward") return std::nullopt;  // a simulated one, both halves in one
         if (is_weight_grad(kernel))
             first_weight = std::min(first_weight, i);
         else if (is_input_grad(kernel) && first_weight < i)
@@ -239,6 +241,26 @@ void play(PipelineGrid& grid) {
     }
 }
 
+/// A simulated record was played already: its clock counts stages' forwards.
+void take_slots(PipelineGrid& grid) {
+    const double part = double(grid.lanes.size()) / std::max(1.0, double(grid.stages));
+    int64_t unit_ns = 0;
+    for (const PipelineLane& lane : grid.lanes)
+        for (const PipelineBlock& block : lane.blocks)
+            if (block.kind == BlockKind::forward) unit_ns = block.at.end_ns - block.at.begin_ns;
+    if (unit_ns <= 0) return;
+    const auto slots = [&](int64_t t_ns) {
+        return part * static_cast<double>(t_ns) / static_cast<double>(unit_ns);
+    };
+    for (PipelineLane& lane : grid.lanes)
+        for (PipelineBlock& block : lane.blocks) {
+            block.begin = slots(block.at.begin_ns);
+            block.end = slots(block.at.end_ns);
+            lane.work += block.end - block.begin;
+            grid.slots = std::max(grid.slots, block.end);
+        }
+}
+
 /// The lane's blocks on the clock, of the groups that it ran.
 void fill_lane(const trace::Trace& trace, const time::Clock& clock, const std::vector<Group>& groups,
                bool splits, PipelineLane& lane) {
@@ -295,7 +317,10 @@ PipelineGrid find_grid(const trace::Trace& trace, const time::Clock& clock, int3
         }
     }
     grid.complete = is_complete(grid);
-    play(grid);
+    if (trace::is_simulated(trace.info))
+        take_slots(grid);
+    else
+        play(grid);
     return grid;
 }
 

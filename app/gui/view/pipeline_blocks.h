@@ -38,7 +38,7 @@ struct PipelineLane {
 /// A slot is the time of one forward of one stage where each rank has one, and of all of a rank's stages
 /// where it has several: a forward takes 1/v, a backward 2/v (its halves, I and W, 1/v each) for v stages a
 /// rank; stages count as equally long. Blocks begin as soon as their rank is free and what they need is
-/// there; sending costs nothing.
+/// there; sending costs nothing. A simulated record's blocks stand where its simulation put them.
 struct PipelineGrid {
     std::vector<PipelineLane> lanes;  ///< by the first stage
     int32_t stages = 0;

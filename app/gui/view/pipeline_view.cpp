@@ -12,6 +12,7 @@
 #include "app/gui/view/pipeline_blocks.h"
 #include "app/gui/view/pipeline_marks.h"
 #include "app/gui/view/timeline_bars.h"
+#include "core/trace/simulated.h"
 
 namespace meshscope::view {
 namespace {
@@ -92,9 +93,10 @@ class PipelinePicture {
                          {"form", static_cast<int64_t>(Form::grid)},
                          options_.slots});
         for (const auto kind : {time::ClockKind::modelled, time::ClockKind::measured})
-            if (kind == in_.clock.kind || options_.both_clocks)
-                chips.push_back({p_.say(kind == time::ClockKind::modelled ? "view.clock.modelled"
-                                                                          : "view.clock.measured"),
+            if (kind == in_.clock.kind || (options_.both_clocks && !simulated_))
+                chips.push_back({p_.say(simulated_                          ? "view.clock.simulated"
+                                        : kind == time::ClockKind::modelled ? "view.clock.modelled"
+                                                                            : "view.clock.measured"),
                                  {"grid_clock", static_cast<int64_t>(kind)},
                                  !options_.slots && kind == in_.clock.kind});
         const float left = kPad + p_.width(title, Face::title) + 20;
@@ -107,7 +109,14 @@ class PipelinePicture {
         of.microbatches = microbatches_;
         of.slots = options_.slots;
         for (const Shown& run : shown_) note_kinds(*run.grid, of);
-        return pipeline_legend(p_, {kPad, y, in_.size.width - 2 * kPad, 0}, of);
+        y = pipeline_legend(p_, {kPad, y, in_.size.width - 2 * kPad, 0}, of);
+        if (!simulated_) return y;
+        const float room = in_.size.width - 2 * kPad;
+        const std::string words =
+            p_.fit({p_.say("view.pipeline.simulated"), p_.say("view.pipeline.simulated.short")},
+                   Face::caption, room);
+        if (!words.empty()) p_.text(words, {kPad, y}, Face::caption, Token::warn);
+        return y + p_.line_height(Face::caption) + 8;
     }
 
     float lane_height(float y) const {
@@ -359,6 +368,7 @@ class PipelinePicture {
 
     const Input& in_;
     const PipelineOptions& options_;
+    const bool simulated_ = trace::is_simulated(in_.trace.info);  ///< the record in front
     Painter p_;
     std::vector<Shown> shown_;
     int32_t microbatches_ = 1;

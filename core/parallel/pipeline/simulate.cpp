@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "core/base/error.h"
 
@@ -12,10 +13,6 @@ namespace {
 
 /// What stands done: (stage, micro-batch, step), step 0 = forward, 1 = input gradient, 2 = weight gradient.
 using Done = std::array<int32_t, 3>;
-
-std::vector<Action> parts_of(const Action& action) {
-    return action.parts.empty() ? std::vector{action} : action.parts;
-}
 
 std::vector<Done> needs(const Action& action, int32_t stages) {
     const int32_t s = action.stage, m = action.microbatch;
@@ -50,9 +47,10 @@ std::string text_of(const Done& done) {
            std::to_string(done[1]);
 }
 
-/// Plays the schedule; `duration` says how long an action takes.
+/// Plays the schedule as far as it goes; `duration` says how long an action takes. Enters in `stuck` which
+/// ranks could not go on.
 template <class Duration>
-Timeline play(const Schedule& schedule, const Duration& duration) {
+Timeline play(const Schedule& schedule, const Duration& duration, std::vector<Stuck>& stuck) {
     const auto ranks = static_cast<int32_t>(schedule.order.size());
     const int32_t stages = schedule.shape.stages();
     Timeline timeline;
@@ -100,11 +98,10 @@ Timeline play(const Schedule& schedule, const Duration& duration) {
     }
     for (std::size_t r = 0; r < next.size(); ++r)
         if (next[r] < schedule.order[r].size()) {
-            const Action& stuck = *schedule.order[r][next[r]];
-            throw InvalidArgument({"pipeline.deadlock",
-                                   {{"rank", static_cast<int64_t>(r)},
-                                    {"action", to_text(stuck)},
-                                    {"waits_for", text_of(*first_missing(stuck))}}});
+            const Action& action = *schedule.order[r][next[r]];
+            const Done missing = *first_missing(action);
+            stuck.push_back({static_cast<int32_t>(r), static_cast<int64_t>(next[r]), to_text(action),
+                             text_of(missing), missing[0]});
         }
     double work = 0;
     for (const auto& rank : timeline.ranks)
@@ -114,7 +111,22 @@ Timeline play(const Schedule& schedule, const Duration& duration) {
     return timeline;
 }
 
+/// The whole of it. Throws InvalidArgument ("pipeline.deadlock") where that is not to be had.
+template <class Duration>
+Timeline play(const Schedule& schedule, const Duration& duration) {
+    std::vector<Stuck> stuck;
+    Timeline timeline = play(schedule, duration, stuck);
+    if (stuck.empty()) return timeline;
+    throw InvalidArgument(
+        {"pipeline.deadlock",
+         {{"rank", int64_t{stuck[0].rank}}, {"action", stuck[0].action}, {"waits_for", stuck[0].waits_for}}});
+}
+
 }  // namespace
+
+std::vector<Action> parts_of(const Action& action) {
+    return action.parts.empty() ? std::vector{action} : action.parts;
+}
 
 double Durations::of(const Action& action) const {
     switch (action.kind) {
@@ -138,6 +150,27 @@ double Durations::of(const Action& action) const {
 
 Timeline simulate(const Schedule& schedule, const Durations& durations) {
     return play(schedule, [&](const Action& action) { return durations.of(action); });
+}
+
+Schedule pairs_apart(Schedule schedule) {
+    for (std::vector<Slot>& row : schedule.order) {
+        std::vector<Slot> apart;
+        for (const Slot& slot : row) {
+            if (!slot || slot->parts.empty())
+                apart.push_back(slot);
+            else
+                apart.insert(apart.end(), slot->parts.begin(), slot->parts.end());
+        }
+        row = std::move(apart);
+    }
+    return schedule;
+}
+
+std::vector<Stuck> stuck_ranks(const Schedule& schedule) {
+    std::vector<Stuck> stuck;
+    play(
+        schedule, [](const Action&) { return 1.0; }, stuck);
+    return stuck;
 }
 
 std::vector<std::vector<Slot>> in_slots(const Schedule& schedule) {

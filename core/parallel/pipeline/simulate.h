@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/parallel/pipeline/schedule.h"
@@ -12,6 +14,9 @@ struct Durations {
 
     double of(const Action& action) const;
 };
+
+/// OVERLAP_F_B's two; of any other action itself.
+std::vector<Action> parts_of(const Action& action);
 
 /// When a compute action ran.
 struct Span {
@@ -34,6 +39,22 @@ struct Timeline {
 /// InvalidArgument ("pipeline.deadlock": rank, action, waits_for) when no rank can go on.
 /// Cost: O(actions · log actions).
 Timeline simulate(const Schedule& schedule, const Durations& durations = {});
+
+/// The same order with the two of each overlapped pair one after the other, as a rank with one compute stream
+/// runs them: neither waits for what the other needs.
+Schedule pairs_apart(Schedule schedule);
+
+/// A rank that cannot go on.
+struct Stuck {
+    int32_t rank = 0;
+    int64_t slot = 0;       ///< where in its order
+    std::string action;     ///< what it is about to run
+    std::string waits_for;  ///< what has to run before and never does: "1F1"
+    int32_t of_stage = 0;   ///< whose that is
+};
+/// Every rank at which simulate() would give up, by rank; none when the schedule can be done. Cost:
+/// simulate()'s.
+std::vector<Stuck> stuck_ranks(const Schedule& schedule);
 
 /// The same order with every action one slot long and idle slots where a rank would wait.
 std::vector<std::vector<Slot>> in_slots(const Schedule& schedule);
