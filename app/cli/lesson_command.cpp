@@ -199,7 +199,7 @@ bool check_one(const LessonFolder& lesson, const LessonArguments& options, Comma
                      context.text(*why));
                 continue;
             }
-            for (scenario::LessonCheck& check : run::variant_checks(variant, variants.run(variant)))
+            for (scenario::LessonCheck& check : run::variant_checks(scenario, variant, variants.run(variant)))
                 checks.push_back(std::move(check));
         }
     } catch (const Cancelled&) {

@@ -1,6 +1,7 @@
 #include "core/run/variant.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "core/base/error.h"
@@ -77,7 +78,28 @@ VariantRun run_variant(const scenario::Scenario& scenario, const scenario::Varia
     return run;
 }
 
-std::vector<scenario::LessonCheck> variant_checks(const scenario::Variant& variant, const VariantRun& run) {
+namespace {
+
+/// The moments that the lesson's steps ask of a variant's run.
+void check_moments(const scenario::Scenario& lesson, const VariantRun& run,
+                   std::vector<scenario::LessonCheck>& checks) {
+    std::optional<trace::TraceDatabase> database;
+    for (const auto& step : lesson.steps_of_lesson) {
+        if (step.run != run.id || step.at.empty()) continue;
+        checks.push_back({"at", step.id, {}});
+        try {
+            if (!database) database.emplace(*run.trace);
+            scenario::step_event(step, *database, *run.trace);
+        } catch (const Error& error) {
+            checks.back().problems.push_back({error.message(), step.at_position, {}});
+        }
+    }
+}
+
+}  // namespace
+
+std::vector<scenario::LessonCheck> variant_checks(const scenario::Scenario& lesson,
+                                                  const scenario::Variant& variant, const VariantRun& run) {
     std::vector<scenario::LessonCheck> checks{{"variant", variant.id, {}}};
     if (run.problem) checks.back().problems.push_back({*run.problem, variant.at, {}});
     for (const scenario::LessonNumber& number : variant.numbers) {
@@ -86,6 +108,7 @@ std::vector<scenario::LessonCheck> variant_checks(const scenario::Variant& varia
         checks.push_back({"number", found->first, {}});
         if (found->second.error) checks.back().problems.push_back({*found->second.error, number.at, {}});
     }
+    if (run.trace) check_moments(lesson, run, checks);
     return checks;
 }
 

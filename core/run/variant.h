@@ -37,8 +37,10 @@ using VariantRunner = std::function<RunResult(const scenario::Scenario& changed)
 VariantRun run_variant(const scenario::Scenario& scenario, const scenario::Variant& variant,
                        const VariantRunner& runner);
 
-/// The variant as promises of its lesson: one of kind "variant", one of kind "number" for each number.
-std::vector<scenario::LessonCheck> variant_checks(const scenario::Variant& variant, const VariantRun& run);
+/// The variant as promises of its lesson: one of kind "variant", one of kind "number" for each number, one of
+/// kind "at" for each moment that a step of the lesson asks of its run.
+std::vector<scenario::LessonCheck> variant_checks(const scenario::Scenario& lesson,
+                                                  const scenario::Variant& variant, const VariantRun& run);
 
 /// The variants that any text of the lesson names a number of, in the scenario's order.
 std::vector<const scenario::Variant*> variants_named(const scenario::Scenario& scenario,

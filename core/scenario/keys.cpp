@@ -170,6 +170,7 @@ constexpr Key kKeys[] = {
     {"lesson.step", "view", "string", "\"timeline\""},
     {"lesson.step", "form", "string", "the view's first"},
     {"lesson.step", "beside", "array of strings", "(none)"},
+    {"lesson.step", "run", "string", "the lesson's own"},
     {"lesson.step", "at", "string", "\"\""},
     {"lesson.step", "slice", "string", "\"\""},
     {"lesson.step", "rank", "integer", "(none)"},

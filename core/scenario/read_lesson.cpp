@@ -118,16 +118,22 @@ void read_quiz(const Section& quiz, Scenario& s, std::set<std::string>& seen, co
     s.quizzes.push_back(std::move(q));
 }
 
-/// A step can lay only variants of its own lesson beside the run.
-void check_beside(const Section& lesson, const Scenario& s) {
+/// A step can show, or lay beside the run, only variants of its own lesson.
+void check_variants_of_steps(const Section& lesson, const Scenario& s) {
     if (!ids_known(lesson, "variant")) return;
     std::string known;
     for (const Variant& variant : s.variants) known += (known.empty() ? "" : ", ") + variant.id;
     std::size_t at = 0;
     for (const Section& step : lesson.sections("step")) {
+        const std::string& shown = s.steps_of_lesson[at].run;
+        const auto is_known = [&](const std::string& id) {
+            return std::ranges::find(s.variants, id, &Variant::id) != s.variants.end();
+        };
+        if (!shown.empty() && !is_known(shown))
+            step.report("run", {"scenario.unknown_variant", {{"variant", shown}, {"known", known}}});
         const std::vector<std::string>& beside = s.steps_of_lesson[at++].beside;
         for (std::size_t i = 0; i < beside.size(); ++i)
-            if (std::ranges::find(s.variants, beside[i], &Variant::id) == s.variants.end())
+            if (!is_known(beside[i]))
                 step.report_element("beside", i,
                                     {"scenario.unknown_variant", {{"variant", beside[i]}, {"known", known}}});
     }
@@ -153,6 +159,7 @@ void read_lesson_content(const Section& root, bool mesh_known, Scenario& s) {
         if (old) out.view = "tensors";
         out.form = step.word("form", forms_of(out.view)).value_or(old ? "rows" : "");
         out.beside = step.texts("beside").value_or(std::vector<std::string>{});
+        out.run = step.text("run").value_or("");
         out.at = step.text("at").value_or("");
         out.at_position = step.position_of("at");
         out.slice = step.text("slice").value_or("");
@@ -177,7 +184,7 @@ void read_lesson_content(const Section& root, bool mesh_known, Scenario& s) {
     if (only_threads.present()) s.only_threads = both_languages(only_threads);
     s.numbers = read_number_tables(lesson, s.folder);
     s.variants = read_variants(root, lesson, s.folder);
-    check_beside(lesson, s);
+    check_variants_of_steps(lesson, s);
     const Known known{number_names(s), numbers_known(lesson), ids_known(lesson, "step")};
     seen.clear();
     for (const Section& quiz : root.sections("quiz")) read_quiz(quiz, s, seen, known);

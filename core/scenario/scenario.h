@@ -161,6 +161,7 @@ struct Scenario {
         std::string id, view;            ///< one of views()
         std::string form;                ///< one of forms_of(view); "": its first
         std::vector<std::string> beside;  ///< variants whose runs the form lays beside
+        std::string run;  ///< the variant whose run the step shows, and `at` asks; "": the lesson's own
         std::string at;                  ///< SQL giving an event, as "rank, id" or "id" of rank 0; may be empty
         std::string slice;               ///< what the mesh view's slice box holds: "replicate,shard"; may be empty
         std::optional<int32_t> rank;     ///< "be rank r"

@@ -52,7 +52,7 @@ TEST_CASE("a wrong guess can be made again, or the answer shown") {
     app.click(app.widget(id + ".check"));
     app.frames(2);
     CHECK(app.state().quizzes.at(id).missed == "224");
-    CHECK(panels::open_question(app.state()) != nullptr);
+    CHECK(session::open_question(app.state()) != nullptr);
     app.click(app.widget(id + ".reveal"));
     CHECK(app.state().quizzes.at(id).revealed);
     CHECK(app.state().quizzes.at(id).guess == "224");
@@ -78,11 +78,11 @@ TEST_CASE("a question is open until it is revealed") {
     Harness app(1600, 1000);
     app.open(test::lesson("14_true_rank5"));
     app.frames(2);
-    REQUIRE(panels::open_question(app.state()) != nullptr);
+    REQUIRE(session::open_question(app.state()) != nullptr);
     CHECK(panels::QuizMask(app.state()).mesh_options().covered);  // it asks for the ranks of a group
     app.stage().act(session::Guess{"tp-of-rank-5", "4,5"});
     app.stage().act(session::Reveal{"tp-of-rank-5"});
-    CHECK(panels::open_question(app.state()) == nullptr);
+    CHECK(session::open_question(app.state()) == nullptr);
 
     app.open(test::lesson("41_dp"));
     app.stage().act(session::GoToLessonStep{1});

@@ -155,7 +155,7 @@ TEST_CASE(
     const auto steps = static_cast<int32_t>(state.document->steps.size());
     for (int32_t step = 0; step < steps; ++step) {
         session::apply(state, session::GoToLessonStep{step}, effects);
-        const session::QuizCard* quiz = panels::open_question(state);
+        const session::QuizCard* quiz = session::open_question(state);
         if (quiz == nullptr || quiz->asked != session::Asked::calls || quiz->answer != "2") continue;
         session::apply(state, session::SetSpeed{2}, effects);
         const auto texts = looker.look({"speed", state}, {1280, 720, 1}, Language::en, ThemeKind::dark, 3);
@@ -180,7 +180,7 @@ TEST_CASE("what has just happened is not told where a question asks to whom some
     const auto& quizzes = state.document->quizzes;
     for (int32_t step = 0; step < static_cast<int32_t>(state.document->steps.size()); ++step) {
         act(session::GoToLessonStep{step});
-        const session::QuizCard* quiz = panels::open_question(state);
+        const session::QuizCard* quiz = session::open_question(state);
         if (quiz == nullptr || quiz->asked != session::Asked::peer) continue;
         const auto tells = [&] {
             act(session::StepHop{1});

@@ -64,7 +64,7 @@ void go(Harness& app, const std::string& lesson, int32_t step) {
 
 /// The step's questions are answered.
 void answer(Harness& app) {
-    while (const session::QuizCard* quiz = panels::open_question(app.state())) {
+    while (const session::QuizCard* quiz = session::open_question(app.state())) {
         app.stage().act(session::Guess{quiz->id, quiz->answer});
         app.stage().act(session::Reveal{quiz->id});
         app.frames(1);
@@ -163,7 +163,7 @@ TEST_CASE("a slice that is not shown yet is said not to be") {
 TEST_CASE("a slice that is refused is told where the lesson tells of it") {
     Harness app;
     go(app, "16_true_slice_order", 2);
-    REQUIRE(panels::open_question(app.state()) != nullptr);
+    REQUIRE(session::open_question(app.state()) != nullptr);
     CHECK(has(told(app), "KeyError"));
 }
 
@@ -178,7 +178,7 @@ TEST_CASE("no picture and no copied text gives the bytes or elements that a step
         INFO(asked.lesson << " step " << asked.step);
         Harness app;
         go(app, asked.lesson, asked.step);
-        REQUIRE(panels::open_question(app.state()) != nullptr);
+        REQUIRE(session::open_question(app.state()) != nullptr);
         for (const auto kind : {view::ViewKind::collective, view::ViewKind::timeline, view::ViewKind::memory,
                                 view::ViewKind::traffic, view::ViewKind::code}) {
             app.stage().act(session::SetView{kind});
@@ -227,7 +227,7 @@ TEST_CASE("what a question asks for is told by what its answer selects of the re
 TEST_CASE("nothing is left out of an export, and to export answers no question") {
     Harness app;
     go(app, "65_true_reduce_scatter", 3);
-    REQUIRE(panels::open_question(app.state()) != nullptr);
+    REQUIRE(session::open_question(app.state()) != nullptr);
     app.stage().act(session::SetView{view::ViewKind::collective});
     app.settle();
     CHECK_FALSE(has(told(app), "840 B"));
@@ -238,5 +238,5 @@ TEST_CASE("nothing is left out of an export, and to export answers no question")
     exported.frames(3);
     CHECK(has(told(exported), "840 B"));
     CHECK_FALSE(has(told(exported), "?"));
-    CHECK(panels::open_question(app.state()) != nullptr);
+    CHECK(session::open_question(app.state()) != nullptr);
 }

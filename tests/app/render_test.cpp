@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 #include "app/gui/main/render_film.h"
 #include "app/gui/main/storyboard.h"
@@ -256,13 +257,33 @@ TEST_CASE("a run without a lesson is filmed in the timeline, where each frame di
     CHECK(frames_of(run, named) != frames);
 }
 
+TEST_CASE("a tour shows the step of a variant in that variant's run, and the clock of it moves") {
+    const auto lesson = gui::without_questions(*test::lesson("52_zero"));
+    const auto shots =
+        gui::storyboard(*lesson, lesson->modelled, 8 * static_cast<int>(lesson->steps.size()), 30);
+    Harness harness;
+    harness.open(lesson);
+    gui::Projector projector(shots);
+    std::set<std::string> shown;
+    for (const gui::Shot& shot : shots)
+        for (int frame = 0; frame < shot.frames; ++frame) {
+            projector.advance(harness.stage());
+            const session::LessonStep& step = lesson->steps[static_cast<size_t>(harness.state().lesson_step)];
+            const session::Document& front = *harness.state().document;
+            CHECK(front.trace == (step.run ? step.run->trace : lesson->trace));
+            shown.insert(front.variant);
+            if (step.run && step.run_at) CHECK(shot.from_ns < shot.to_ns);
+        }
+    CHECK(shown == std::set<std::string>{"", "zero", "two", "change"});
+}
+
 TEST_CASE("a storyboard has every step of the lesson in its order, in its own view and at its own moment") {
     const auto lesson = gui::without_questions(*test::lesson());
     CHECK(lesson->quizzes.empty());
     CHECK(lesson->before.empty());
     CHECK(lesson->trace == test::lesson()->trace);
     REQUIRE(lesson->steps.size() == 8);
-    const std::vector<gui::Shot> shots = gui::storyboard(*lesson, lesson->modelled, 300);
+    const std::vector<gui::Shot> shots = gui::storyboard(*lesson, lesson->modelled, 300, 30);
     REQUIRE(shots.size() == 8);
     int frames = 0;
     for (size_t i = 0; i < shots.size(); ++i) {
@@ -310,7 +331,7 @@ TEST_CASE("a film too short for all steps leaves some out, in the same order") {
     for (const int n : {2, 3, 7, 9}) {
         INFO(n);
         int frames = 0, last = -1;
-        for (const gui::Shot& shot : gui::storyboard(lesson, lesson.modelled, n)) {
+        for (const gui::Shot& shot : gui::storyboard(lesson, lesson.modelled, n, 30)) {
             CHECK(shot.frames >= 1);
             CHECK(*shot.step > last);
             last = *shot.step;

@@ -302,3 +302,69 @@ TEST_CASE("a link to a unit in a lesson's text goes to a call of that unit where
         CHECK(shown_event(s) == view::EventRef{picture->rank, picture->event});
     }
 }
+
+TEST_CASE("a step that names a variant has its run in front, at its moment, and the next step the lesson's") {
+    const auto lesson = test::lesson("52_zero");
+    const auto& steps = lesson->steps;
+    const auto place = [&](const char* id) {
+        return static_cast<int32_t>(std::ranges::find(steps, id, &LessonStep::id) - steps.begin());
+    };
+    Machine m;
+    m.act(ShowDocument{lesson});
+    m.act(GoToLessonStep{place("stage1")});
+    CHECK(m.state.document == lesson);
+    m.act(GoToLessonStep{place("stage2")});
+    const LessonStep& step = steps[static_cast<std::size_t>(place("stage2"))];
+    REQUIRE(step.run);
+    REQUIRE(step.run_at);
+    const auto front = m.state.document;
+    CHECK(front->trace == step.run->trace);
+    CHECK(front->trace != lesson->trace);
+    CHECK(front->variant == "two");
+    CHECK(front->variant_changes.find("zero2") != std::string::npos);
+    CHECK(front->lesson == lesson);
+    CHECK(front->steps.size() == steps.size());
+    CHECK(front->quizzes.size() == lesson->quizzes.size());
+    CHECK(m.state.runs == std::vector<std::shared_ptr<const Document>>{front});
+    CHECK(m.state.selection.event == step.run_at->event);
+    CHECK(shown_event(m.state) == *step.run_at);
+    // The other run of the step, and back.
+    m.act(ShowRunOfStep{false});
+    CHECK(m.state.document == lesson);
+    m.act(ShowRunOfStep{true});
+    CHECK(m.state.document->trace == step.run->trace);
+    // What is noted is noted of the lesson.
+    CHECK(m.state.remembered.progress.size() == 1);
+    CHECK(m.state.remembered.progress[lesson->name].seen.contains("stage2"));
+    // From one variant's step to another's, and on to one of the lesson's own.
+    m.act(GoToLessonStep{place("stage3")});
+    CHECK(m.state.document == lesson);  // its question is open
+    m.act(Guess{"stage-1-large", "1"});
+    m.act(Reveal{"stage-1-large"});
+    CHECK(m.state.document->variant == "change");
+    m.act(GoToLessonStep{place("formula")});
+    CHECK(m.state.document == lesson);
+    CHECK(m.state.runs == std::vector<std::shared_ptr<const Document>>{lesson});
+}
+
+TEST_CASE(
+    "another run in front and back: the step's variant is there again, and the sandbox edits the lesson") {
+    const auto lesson = test::lesson("52_zero");
+    const auto& steps = lesson->steps;
+    const auto stage2 =
+        static_cast<int32_t>(std::ranges::find(steps, "stage2", &LessonStep::id) - steps.begin());
+    Machine m;
+    m.act(ShowDocument{lesson});
+    m.act(AddDocument{test::lesson()});
+    m.act(GoToLessonStep{stage2});
+    const auto variant = m.state.document->trace;
+    m.act(BringToFront{1});
+    CHECK(m.state.document == test::lesson());
+    m.act(BringToFront{0});
+    CHECK(m.state.document->trace == variant);
+    CHECK(m.state.lesson_step == stage2);
+    m.act(ToggleSandbox{});
+    REQUIRE(m.state.sandbox);
+    CHECK(m.state.document == lesson);
+    CHECK(m.state.sandbox->draft.text() == lesson->trace->info.scenario);
+}

@@ -1,4 +1,6 @@
 // The variants of a lesson are really run, and held to how they must end.
+#include <algorithm>
+
 #include "backends/registry.h"
 #include "core/base/error.h"
 #include "core/run/variant.h"
@@ -8,6 +10,7 @@
 namespace run = meshscope::run;
 namespace scenario = meshscope::scenario;
 using meshscope::describe;
+using meshscope::InputError;
 
 namespace {
 
@@ -37,7 +40,7 @@ TEST_CASE(
     CHECK(changed.numbers.at("change.gathers").text == "2");         // one a unit
     CHECK(changed.numbers.at("change.inside_bytes").text == "704");  // (1/2)·2·(110 + 66)·4
     CHECK(changed.numbers.at("change.kept_bytes").text == "704");    // (110 + 66)·4: both units, padded
-    for (const auto& check : run::variant_checks(variant(lesson, "change"), changed)) {
+    for (const auto& check : run::variant_checks(lesson, variant(lesson, "change"), changed)) {
         INFO(check.kind << " " << check.id);
         CHECK(check.problems.empty());
     }
@@ -97,4 +100,40 @@ TEST_CASE("the variants that texts name are found, and only those") {
     };
     CHECK(named("# t\n## s\n{{gathers}}\n", "# t\n").empty());
     CHECK(named("# t\n", "# t\n## change\n{{change.gathers}}\n") == std::vector<std::string>{"change"});
+}
+
+TEST_CASE(
+    "a moment of a step that shows a variant's run is asked of that run, and told where it is missing") {
+    auto lesson =
+        scenario::read_scenario(meshscope::test::source_root() + "/scenarios/52_zero/scenario.toml");
+    const auto two = run_it(lesson, variant(lesson, "two"));
+    const auto moments = [&] {
+        std::vector<std::size_t> problems;
+        for (const auto& check : run::variant_checks(lesson, variant(lesson, "two"), two))
+            if (check.kind == "at" && check.id == "stage2") problems.push_back(check.problems.size());
+        return problems;
+    };
+    CHECK(moments() == std::vector<std::size_t>{0});
+    for (auto& step : lesson.steps_of_lesson)
+        if (step.id == "stage2") step.at = "SELECT id FROM collectives WHERE step = 1000";
+    CHECK(moments() == std::vector<std::size_t>{1});
+}
+
+TEST_CASE("a step that shows a variant there is none of is refused where it stands, with those there are") {
+    const auto lesson =
+        scenario::read_scenario(meshscope::test::source_root() + "/scenarios/52_zero/scenario.toml");
+    std::string text = lesson.source;
+    const std::string right = "run = \"two\"", wrong = "run = \"tow\"";
+    REQUIRE(text.find(right) != std::string::npos);
+    text.replace(text.find(right), right.size(), wrong);
+    const auto line =
+        std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find(wrong)), '\n');
+    try {
+        scenario::parse_scenario(text, lesson.path);
+        FAIL("was read");
+    } catch (const InputError& refused) {
+        REQUIRE(refused.diagnostics().size() == 1);
+        CHECK(refused.diagnostics()[0].message.id == "scenario.unknown_variant");
+        CHECK(refused.diagnostics()[0].position.line == line + 1);
+    }
 }

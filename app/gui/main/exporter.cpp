@@ -97,9 +97,9 @@ struct Exporter::Impl {
                          ? job.frames
                          : std::max(1, static_cast<int>(std::lround(job.seconds * job.frames_per_s)));
             open_film(path_value);
-            projector =
-                Projector(job.tour ? storyboard(*job.state.document, *session::shown_clock(job.state), frames)
-                                   : std::vector<Shot>{{{}, job.from_ns, job.to_ns, 1, frames}});
+            projector = Projector(job.tour ? storyboard(*job.state.document, *session::shown_clock(job.state),
+                                                        frames, job.frames_per_s)
+                                           : std::vector<Shot>{{{}, job.from_ns, job.to_ns, 1, frames}});
         } else {
             job.path = file_to_write(job.path);
         }

@@ -139,10 +139,13 @@ Projector set_up_film(Stage& stage, const Options& options, std::shared_ptr<cons
     session::AppState whole = stage.state();
     whole.uncovered = true;
     stage.resume(std::move(whole));
+    stage.act(session::ShowRunOfStep{true});
     // One picture of a run that ended early is of where it broke off, as it opens.
     const bool broke_off = document->end && !document->end_is_taught && frames == 1;
     if (options.step_moment() || (broke_off && !options.from && !options.to)) return Projector({});
-    if (tour) return Projector(storyboard(*document, *session::shown_clock(stage.state()), frames));
+    if (tour)
+        return Projector(
+            storyboard(*document, *session::shown_clock(stage.state()), frames, options.frames_per_s));
     if (const auto view = usual_film_view(options, frames)) stage.act(session::SetView{*view});
     const double from = options.from.value_or(0), to = options.to.value_or(1);
     return Projector({{{}, moment(stage.state(), from), moment(stage.state(), to), 1, frames}});

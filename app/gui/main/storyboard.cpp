@@ -10,11 +10,13 @@ namespace meshscope::gui {
 namespace {
 
 /// Where the cursor goes in a step of the lesson; nothing where it would not be seen to move.
-std::optional<time::Interval> span_of(const session::Document& document, const time::Clock& clock,
+std::optional<time::Interval> span_of(const session::Document& document, time::ClockKind clock,
                                       const session::LessonStep& step) {
     const panels::FilmSpan film = panels::view_of(step.view).film;
-    if (!step.at || film == nullptr) return {};
-    return film(document, clock, *step.at);
+    const session::Document& shown = step.run ? *step.run : document;
+    const auto& at = step.run ? step.run_at : step.at;
+    if (!at || film == nullptr) return {};
+    return film(shown, clock == time::ClockKind::measured ? shown.measured : shown.modelled, *at);
 }
 
 }  // namespace
@@ -38,14 +40,43 @@ std::shared_ptr<const session::Document> without_questions(const session::Docume
     return film;
 }
 
-std::vector<Shot> storyboard(const session::Document& document, const time::Clock& clock, int frames) {
+namespace {
+
+/// Still shots keep at most `most` frames; the moving ones share the rest. Where there are none the ranks are
+/// looked at in turn.
+void share_out(std::vector<Shot>& shots, int most, int each_rank) {
+    std::vector<Shot*> moving;
+    for (Shot& shot : shots)
+        if (shot.from_ns) moving.push_back(&shot);
+    int over = 0;
+    for (Shot& shot : shots) {
+        if (shot.from_ns || shot.frames <= most) continue;
+        if (moving.empty()) {
+            shot.each_rank = each_rank;
+            continue;
+        }
+        over += shot.frames - most;
+        shot.frames = most;
+    }
+    for (std::size_t i = 0; i < moving.size(); ++i) {
+        const auto n = static_cast<int>(moving.size());
+        moving[i]->frames += over / n + (static_cast<int>(i) < over % n ? 1 : 0);
+    }
+}
+
+}  // namespace
+
+std::vector<Shot> storyboard(const session::Document& front, const time::Clock& clock, int frames,
+                             int frames_per_s) {
+    // A variant's run is in front for one step alone.
+    const session::Document& document = front.lesson ? *front.lesson : front;
     std::vector<Shot> shots;
     int64_t weight = 0;
     std::vector<int64_t> ends;
     for (std::size_t i = 0; i < document.steps.size(); ++i) {
         Shot shot;
         shot.step = static_cast<int32_t>(i);
-        const auto span = span_of(document, clock, document.steps[i]);
+        const auto span = span_of(document, clock.kind, document.steps[i]);
         if (span) {
             shot.from_ns = span->begin_ns;
             shot.to_ns = span->end_ns;
@@ -58,9 +89,11 @@ std::vector<Shot> storyboard(const session::Document& document, const time::Cloc
     for (std::size_t i = 0; i < shots.size(); ++i) {
         const int end = static_cast<int>((ends[i] * frames + weight / 2) / weight);
         shots[i].frames = end - begin;
-        shots[i].still = std::max(1, shots[i].frames / 5);
         begin = end;
     }
+    share_out(shots, kMostStillSeconds * frames_per_s, 2 * frames_per_s);
+    for (Shot& shot : shots)
+        shot.still = std::clamp(shot.frames / 5, 1, std::max(1, kMostStillSeconds * frames_per_s / 2));
     std::erase_if(shots, [](const Shot& shot) { return shot.frames == 0; });
     return shots;
 }
@@ -76,6 +109,11 @@ bool Projector::advance(Stage& stage) {
             frame_ < shot.still || moving <= 0 ? 0.0 : static_cast<double>(frame_ - shot.still + 1) / moving;
         const auto length = static_cast<double>(*shot.to_ns - *shot.from_ns);
         stage.act(session::SetCursor{*shot.from_ns + std::llround(part * length)});
+    }
+    if (shot.each_rank > 0 && frame_ > 0 && frame_ % shot.each_rank == 0) {
+        const session::AppState& state = stage.state();
+        const auto ranks = static_cast<int32_t>(state.document->trace->ranks.size());
+        stage.act(session::SelectRank{(state.selection.asking_rank + 1) % std::max(1, ranks)});
     }
     if (++frame_ >= shot.frames) {
         ++shot_;

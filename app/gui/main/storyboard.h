@@ -18,6 +18,7 @@ struct Shot {
     std::optional<int64_t> from_ns, to_ns;  ///< where the cursor goes; nothing: it stays where it is
     int still = 1;                          ///< frames before it moves, so that there is time to look
     int frames = 1;
+    int each_rank = 0;  ///< frames after which the next rank is looked at; 0: it stays the step's
 };
 
 /// Whether a film of this document is a tour of its lesson: where nothing says which view, step, rank, moment
@@ -36,8 +37,13 @@ std::shared_ptr<const session::Document> without_questions(const session::Docume
 /// there: a collective to its end in all groups that are drawn, in other views a quarter of the training step
 /// or the whole event, whichever is longer. Memory plays the whole training step, in which the moment is
 /// marked. A step without a moment, or whose view shows no time, stands
-/// still and gets half as many frames. Together they have `frames` of them; with few, steps are left out.
-std::vector<Shot> storyboard(const session::Document& document, const time::Clock& clock, int frames);
+/// still and gets half as many frames, but no more than kMostStillSeconds: the others get what is left. Where
+/// all stand still, the ranks are looked at in turn. Together they have `frames` of them; with few, steps are
+/// left out.
+std::vector<Shot> storyboard(const session::Document& document, const time::Clock& clock, int frames,
+                             int frames_per_s);
+/// In a tour something changes at least so often.
+inline constexpr int kMostStillSeconds = 4;
 
 /// Brings a stage from frame to frame.
 class Projector {

@@ -5,6 +5,7 @@
 #include "app/gui/panels/rich_text.h"
 #include "app/gui/sandbox/what_if.h"
 #include "app/gui/session/sandbox_actions.h"
+#include "core/trace/simulated.h"
 
 namespace meshscope::panels {
 namespace {
@@ -74,10 +75,11 @@ float about_run(Ui& ui, Memory& memory, float x, float y, float w) {
         mesh += std::to_string(info.mesh_shape[i]);
     }
     y = paragraph(ui, x, y, w,
-                  ui.say("ui.run.summary", {{"ranks", int64_t{info.world_size}},
-                                            {"steps", int64_t{info.steps}},
-                                            {"backend", info.backend},
-                                            {"mesh", mesh}}),
+                  ui.say(trace::is_simulated(info) ? "ui.run.simulated" : "ui.run.summary",
+                         {{"ranks", int64_t{info.world_size}},
+                          {"steps", int64_t{info.steps}},
+                          {"backend", info.backend},
+                          {"mesh", mesh}}),
                   Face::body, Token::soft);
     for (size_t i = 0; i < info.losses.size(); ++i) {
         char loss[32];
@@ -119,6 +121,28 @@ float lesson_parts(Ui& ui, Memory& memory, const std::vector<session::LessonSect
     return y;
 }
 
+/// Of a step that shows a variant's run: which run is in front, and the way to the other.
+float run_note(Ui& ui, Memory& memory, const session::LessonStep& step, float x, float y, float w) {
+    const session::Document& run = *step.run;
+    if (ui.quiz_mask.open())
+        return paragraph(ui, x, y, w, ui.say("ui.lesson.run.later", {{"variant", run.variant}}),
+                         Face::caption, Token::mute) +
+               16;
+    const bool in_front = ui.state.document->trace == run.trace;
+    const std::vector<MessageArg> args{{"variant", run.variant}, {"changes", run.variant_changes}};
+    const float top = y, left = x + 14, room = w - 14;
+    y = paragraph(ui, left, y, room, ui.say(in_front ? "ui.lesson.run.of_step" : "ui.lesson.run.own", args),
+                  Face::caption, in_front ? Token::text : Token::soft) +
+        6;
+    const std::string words = ui.say(in_front ? "ui.lesson.run.show_own" : "ui.lesson.run.show");
+    if (button(ui, memory, "run_of_step", {left, y, std::min(room, button_width(ui, words, false)), 32},
+               words))
+        ui.act(session::ShowRunOfStep{!in_front});
+    y += 32;
+    ui.fill({x, top, 4, y - top}, in_front ? Token::accent : Token::line2, 2);
+    return y + 16;
+}
+
 /// What the step says and asks, scrolling where it is longer than its room.
 void lesson_step(Ui& ui, Memory& memory, const std::string& key, Rect box) {
     Region region(ui, key, box);
@@ -133,6 +157,7 @@ void lesson_step(Ui& ui, Memory& memory, const std::string& key, Rect box) {
     if (ui.state.lesson_step == 0) y = lesson_parts(ui, memory, document.before, x, y + 8, w);
     y = paragraph(ui, x, y, w, title, Face::lesson_title, Token::text) + 12;
     y = progress(ui, memory, x, y, w, count, ui.state.lesson_step) + 18;
+    if (step.run) y = run_note(ui, memory, step, x, y, w);
     // For a class the speaker says the text; it is there for who asks for it.
     if (ui.state.presenter && !ui.state.notes)
         y = paragraph(ui, x, y, w, ui.say("presenter.hint"), Face::caption, Token::mute) + 20;

@@ -91,19 +91,8 @@ std::string without_lists(const std::string& text, const Wanted& wanted) {
 
 }  // namespace
 
-const session::QuizCard* open_question(const session::AppState& state) {
-    if (!state.document || state.document->steps.empty() || state.uncovered) return nullptr;
-    const session::LessonStep& step = state.document->steps[static_cast<size_t>(state.lesson_step)];
-    for (const session::QuizCard& quiz : state.document->quizzes) {
-        const auto found = state.quizzes.find(quiz.id);
-        const bool revealed = found != state.quizzes.end() && found->second.revealed;
-        if (quiz.step == step.id && !revealed) return &quiz;
-    }
-    return nullptr;
-}
-
 QuizMask::QuizMask(const session::AppState& state)
-    : quiz_(open_question(state)), selection_(state.selection) {
+    : quiz_(session::open_question(state)), selection_(state.selection) {
     if (quiz_ == nullptr) return;
     const bool ranks = quiz_->kind == "ranks" || quiz_->kind == "order";
     if (quiz_->kind == "number") asked_ = quiz_->asked;

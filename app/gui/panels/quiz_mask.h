@@ -11,9 +11,6 @@
 
 namespace meshscope::panels {
 
-/// The lesson step's first question that has not been revealed yet; null when there is none. O(quizzes).
-const session::QuizCard* open_question(const session::AppState& state);
-
 /// What a lesson's open question asks for, and the one rule by which everything beside the lesson's own text
 /// leaves it out until it has been answered. Every text of a picture, of the facts, of the status line and of
 /// what is copied goes through mask(); what would answer by its shape asks the other members. One a frame.

@@ -139,6 +139,7 @@ struct Applier {
         if (s.live) (*this)(StopLive{});
         back_to_lesson(s);
     }
+    void operator()(const ShowRunOfStep& a) const { show_run_of_step(s, a.of_step); }
     void operator()(const GoToEnd&) const { go_to_end(s); }
     void operator()(const ToggleEnd&) const { s.end_folded = !s.end_folded; }
     void operator()(const Guess& a) const {
@@ -163,6 +164,7 @@ struct Applier {
             s.remembered.progress[s.document->name].answers[a.quiz] = quiz.guess;
         // "Run to there": the event the step speaks of plays to its end.
         if (!s.document || s.document->steps.empty()) return;
+        show_run_of_step(s, true);
         const LessonStep& step = s.document->steps[static_cast<size_t>(s.lesson_step)];
         if (!step.at) return;
         const auto at =

@@ -93,6 +93,10 @@ struct GoToLessonStep {
 };
 /// The lesson that is open comes to the front at the step where it was left; what stands before it closes.
 struct BackToLesson {};
+/// Of a step that shows a variant's run: that run is in front, or the lesson's own.
+struct ShowRunOfStep {
+    bool of_step = true;
+};
 /// The cursor goes to where the run in front ended early, on the timeline.
 struct GoToEnd {};
 /// How the run ended early is told in full, or by its title alone.
@@ -205,17 +209,19 @@ struct Tick {
     double seconds;
 };  ///< time passes: playing, gliding, toasts
 
-using AnyAction = std::variant<
-    SetLanguage, SetTheme, SetScale, SetView, SetClock, SetCursor, StepHop, StepEvent, JumpTo, TogglePlay,
-    SetSpeed, SelectRank, SelectEvent, SelectGroup, SelectChunk, SelectCell, SelectParameter, MoveSelection,
-    SetTraffic, SetAlgorithms, SetForm, SetSlice, BeRank, ClearSelection, GoToLessonStep, BackToLesson,
-    GoToEnd, ToggleEnd, Guess, ShowHint, Check, Reveal, SetRange, SetSplit, ToggleLesson, ToggleDrawer,
-    ToggleKeySheet, DismissError, ShowToast, CopyText, OpenPath, CloseDocument, ShowDocument, OpenBeside,
-    AddDocument, BringToFront, SelectInRun, CloseRun, SetLaneRank, ShowError, ShowLoading, CancelLoading,
-    SetReducedMotion, ToggleExport, StartExport, AskReplace, CancelExport, ShowExporting, TogglePalette,
-    TogglePresenter, ToggleNotes, CopyView, CopyCommand, Remember, RestoreViewpoint, OfferLessons, Tick,
-    ToggleSandbox, StartExercise, EditSandbox, UndoEdit, RedoEdit, RunSandbox, StopRun, AskWhatIf, AskCall,
-    AskSave, SaveSandbox, ShowRunning, RunEnded, RunRefused, SaveEnded, StartLive, LetGo, StopLive, ShowLive>;
+using AnyAction =
+    std::variant<SetLanguage, SetTheme, SetScale, SetView, SetClock, SetCursor, StepHop, StepEvent, JumpTo,
+                 TogglePlay, SetSpeed, SelectRank, SelectEvent, SelectGroup, SelectChunk, SelectCell,
+                 SelectParameter, MoveSelection, SetTraffic, SetAlgorithms, SetForm, SetSlice, BeRank,
+                 ClearSelection, GoToLessonStep, BackToLesson, ShowRunOfStep, GoToEnd, ToggleEnd, Guess,
+                 ShowHint, Check, Reveal, SetRange, SetSplit, ToggleLesson, ToggleDrawer, ToggleKeySheet,
+                 DismissError, ShowToast, CopyText, OpenPath, CloseDocument, ShowDocument, OpenBeside,
+                 AddDocument, BringToFront, SelectInRun, CloseRun, SetLaneRank, ShowError, ShowLoading,
+                 CancelLoading, SetReducedMotion, ToggleExport, StartExport, AskReplace, CancelExport,
+                 ShowExporting, TogglePalette, TogglePresenter, ToggleNotes, CopyView, CopyCommand, Remember,
+                 RestoreViewpoint, OfferLessons, Tick, ToggleSandbox, StartExercise, EditSandbox, UndoEdit,
+                 RedoEdit, RunSandbox, StopRun, AskWhatIf, AskCall, AskSave, SaveSandbox, ShowRunning,
+                 RunEnded, RunRefused, SaveEnded, StartLive, LetGo, StopLive, ShowLive>;
 
 /// Any of them. How a variant of so many kinds is copied, moved and put away is compiled once, not in every
 /// panel that acts.

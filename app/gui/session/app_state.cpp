@@ -50,6 +50,17 @@ std::shared_ptr<const Document> open_lesson(const AppState& state) {
     return nullptr;
 }
 
+const QuizCard* open_question(const AppState& state) {
+    if (!state.document || state.document->steps.empty() || state.uncovered) return nullptr;
+    const LessonStep& step = state.document->steps[static_cast<size_t>(state.lesson_step)];
+    for (const QuizCard& quiz : state.document->quizzes) {
+        const auto found = state.quizzes.find(quiz.id);
+        const bool revealed = found != state.quizzes.end() && found->second.revealed;
+        if (quiz.step == step.id && !revealed) return &quiz;
+    }
+    return nullptr;
+}
+
 int32_t lane_rank(const AppState& state, std::size_t run) {
     const view::Selection& chosen = state.selection;
     const bool front = state.runs[run] == state.document;

@@ -250,6 +250,8 @@ std::size_t front_run(const AppState& state);
 /// The lesson that is open: the run in front where it is one, else the first of the runs that is; null where
 /// none is.
 std::shared_ptr<const Document> open_lesson(const AppState& state);
+/// The lesson step's first question that has not been revealed yet; null when there is none. O(quizzes).
+const QuizCard* open_question(const AppState& state);
 /// Whose lanes the comparison shows of a run: its own choice, else the rank in focus, where it has that rank.
 int32_t lane_rank(const AppState& state, std::size_t run);
 

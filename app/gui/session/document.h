@@ -30,8 +30,11 @@ struct LessonStep {
     view::ViewKind view = view::ViewKind::mesh;
     std::optional<view::Form> form;  ///< of the view, where it has several
     std::vector<std::shared_ptr<const Document>> beside;  ///< runs of variants, which the form lays beside
-    std::optional<view::EventRef> at;  ///< the event that the cursor goes to
+    std::optional<view::EventRef> at;  ///< the event that the cursor goes to, of the document's own record
     double at_part = 0.5;              ///< where in it: 0 its start, 1 its end
+    std::shared_ptr<const Document> run;   ///< a variant's, which the step shows; null: the lesson's own
+    std::optional<view::EventRef> run_at;  ///< `at` of that run
+    double run_at_part = 0.5;
     std::string slice;
     std::optional<int32_t> rank;
     /// The mesh view speaks of this mesh instead of the run's (only RunInfo's mesh is filled in); null: the
@@ -90,6 +93,11 @@ struct Document {
     std::vector<QuizCard> quizzes;
     std::optional<view::RunEnd> end;     ///< how the run ended, where it did not come to its end
     std::vector<view::RunTrait> traits;  ///< what the run was of, for comparisons
+    /// What the run is, where it is a lesson's variant: its id, and the keys that it changes as TOML.
+    std::string variant, variant_changes;
+    /// The lesson for whose step a variant's run is in front, with the lesson's steps and questions; null: a
+    /// run of its own.
+    std::shared_ptr<const Document> lesson;
     bool end_is_taught = false;          ///< the lesson's own fault ends it: its steps lead there
     std::string path;                    ///< what it was opened from; "" for what was made otherwise
     /// The scenario's [compare]: what is opened beside it.

@@ -11,6 +11,7 @@
 #include "core/scenario/evaluate.h"
 #include "core/scenario/lesson.h"
 #include "core/trace/query.h"
+#include "core/trace/simulated.h"
 
 namespace meshscope::session {
 namespace {
@@ -41,24 +42,27 @@ class Numbers {
 
     std::string answer(const std::string& sql) const { return trace::to_text(database_.value(sql)); }
 
-    /// "rank, id, part", "rank, id", or "id" of rank 0; `part` is left as it was where it is not given.
-    std::optional<view::EventRef> event(const std::string& sql, double& part) const {
-        if (sql.empty()) return {};
-        const trace::QueryResult result = database_.query(sql);
-        if (result.rows.empty()) return {};
-        const auto whole = [&](size_t column) {
-            const auto* value = std::get_if<int64_t>(&result.rows[0][column]);
-            return value != nullptr ? static_cast<int32_t>(*value) : -1;
-        };
-        if (result.columns.size() > 2)
-            part = std::clamp(std::atof(trace::to_text(result.rows[0][2]).c_str()), 0.0, 1.0);
-        return result.columns.size() > 1 ? view::EventRef{whole(0), whole(1)} : view::EventRef{0, whole(0)};
-    }
+    const trace::TraceDatabase& database() const { return database_; }
 
   private:
     trace::TraceDatabase database_;
     std::map<std::string, std::string> values_;
 };
+
+/// "rank, id, part", "rank, id", or "id" of rank 0; `part` is left as it was where it is not given.
+std::optional<view::EventRef> event_of(const trace::TraceDatabase& database, const std::string& sql,
+                                       double& part) {
+    if (sql.empty()) return {};
+    const trace::QueryResult result = database.query(sql);
+    if (result.rows.empty()) return {};
+    const auto whole = [&](size_t column) {
+        const auto* value = std::get_if<int64_t>(&result.rows[0][column]);
+        return value != nullptr ? static_cast<int32_t>(*value) : -1;
+    };
+    if (result.columns.size() > 2)
+        part = std::clamp(std::atof(trace::to_text(result.rows[0][2]).c_str()), 0.0, 1.0);
+    return result.columns.size() > 1 ? view::EventRef{whole(0), whole(1)} : view::EventRef{0, whole(0)};
+}
 
 std::string marked(const scenario::Span& span) {
     switch (span.kind) {
@@ -190,7 +194,7 @@ void add_lesson(Document& document, const Scenario& scenario,
         }
         step.view = view::view_named(from.view).value_or(view::ViewKind::mesh);
         step.form = view::form_named(from.form);
-        step.at = numbers.event(from.at, step.at_part);
+        step.at = event_of(numbers.database(), from.at, step.at_part);
         if (step.at && !exists(*document.trace, *step.at)) step.at.reset();
         step.slice = from.slice;
         step.rank = from.rank;
@@ -229,6 +233,14 @@ std::optional<Scenario> scenario_of(const trace::RunInfo& info) {
 
 }  // namespace
 
+void show_run(LessonStep& step, const std::string& at, std::shared_ptr<const Document> run) {
+    step.run_at.reset();
+    step.run_at_part = 0.5;
+    if (!at.empty()) step.run_at = event_of(trace::TraceDatabase(*run->trace), at, step.run_at_part);
+    if (step.run_at && !exists(*run->trace, *step.run_at)) step.run_at.reset();
+    step.run = std::move(run);
+}
+
 std::shared_ptr<const Document> make_document(std::shared_ptr<const trace::Trace> trace, std::string name,
                                               const Scenario* scenario,
                                               const std::map<std::string, std::string>& variants) {
@@ -241,6 +253,7 @@ std::shared_ptr<const Document> make_document(std::shared_ptr<const trace::Trace
     const Scenario* const of = read ? &*read : scenario;
     if (of != nullptr) document->hardware = of->hardware;
     document->modelled = time::modelled(*trace, document->hardware);
+    if (trace::is_simulated(trace->info)) document->measured = document->modelled;  // nothing was measured
     document->trace = std::move(trace);
     const bool trains = of != nullptr && of->calls.empty();
     document->end = view::run_end(*document->trace, trains ? of->steps : -1);

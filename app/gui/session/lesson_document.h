@@ -19,4 +19,7 @@ std::shared_ptr<const Document> make_document(std::shared_ptr<const trace::Trace
                                               const scenario::Scenario* scenario,
                                               const std::map<std::string, std::string>& variants = {});
 
+/// The step shows this variant's run instead of the lesson's own, at the event that `at` asks of its record.
+void show_run(LessonStep& step, const std::string& at, std::shared_ptr<const Document> run);
+
 }  // namespace meshscope::session

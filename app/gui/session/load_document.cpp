@@ -9,6 +9,7 @@
 #include "backends/registry.h"
 #include "core/base/error.h"
 #include "core/run/run.h"
+#include "core/run/simulated_pipeline.h"
 #include "core/run/variant.h"
 #include "core/scenario/compare.h"
 #include "core/scenario/lesson.h"
@@ -53,15 +54,26 @@ std::string scenario_file(const std::string& what, const LessonFolders& folders)
 /// What the runs of a lesson's variants came to.
 struct Variants {
     std::map<std::string, std::string> numbers;  ///< by variant and name, {{gpipe.bubble}}
-    std::map<std::string, std::shared_ptr<const Document>> beside;  ///< by id: those that a step shows
+    std::map<std::string, std::shared_ptr<const Document>> shown;  ///< by id: those that a step shows
 };
 
-/// Runs the variants that the lesson's texts name a number of, or that a step lays beside the run.
+/// The keys that a variant changes: "parallel.schedule = \"GPipe\"".
+std::string changes_of(const scenario::Variant& variant) {
+    std::string text;
+    for (const scenario::VariantChange& change : variant.changes)
+        text += (text.empty() ? "" : ", ") + change.key + " = " + (change.value.empty() ? "–" : change.value);
+    return text;
+}
+
+/// Runs the variants that the lesson's texts name a number of, or that a step shows.
 Variants run_variants(const scenario::Scenario& scenario, const std::atomic<bool>* cancel) {
     Variants variants;
     if (scenario.variants.empty() || scenario.steps_of_lesson.empty()) return variants;
     std::set<std::string> shown;
-    for (const auto& step : scenario.steps_of_lesson) shown.insert(step.beside.begin(), step.beside.end());
+    for (const auto& step : scenario.steps_of_lesson) {
+        shown.insert(step.beside.begin(), step.beside.end());
+        if (!step.run.empty()) shown.insert(step.run);
+    }
     const scenario::LessonText en = scenario::read_lesson(scenario.folder, "en"),
                                zh = scenario::read_lesson(scenario.folder, "zh");
     run::RunOptions options;
@@ -78,7 +90,9 @@ Variants run_variants(const scenario::Scenario& scenario, const std::atomic<bool
         const auto made = std::const_pointer_cast<Document>(make_document(run.trace, variant.id, nullptr));
         made->hardware = scenario.hardware;
         made->modelled = time::modelled(*run.trace, made->hardware);
-        variants.beside[variant.id] = made;
+        made->variant = variant.id;
+        made->variant_changes = changes_of(variant);
+        variants.shown[variant.id] = made;
     }
     return variants;
 }
@@ -91,10 +105,14 @@ std::shared_ptr<const Document> lesson_document(std::shared_ptr<const trace::Tra
     auto document =
         std::const_pointer_cast<Document>(make_document(std::move(trace), name, &scenario, variants.numbers));
     const std::size_t own = document->steps.empty() ? 0 : scenario.steps_of_lesson.size();
-    for (std::size_t i = 0; i < document->steps.size(); ++i)
-        for (const std::string& id : scenario.steps_of_lesson[std::min(i, own - 1)].beside)
-            if (const auto found = variants.beside.find(id); found != variants.beside.end())
+    for (std::size_t i = 0; i < document->steps.size(); ++i) {
+        const auto& from = scenario.steps_of_lesson[std::min(i, own - 1)];
+        for (const std::string& id : from.beside)
+            if (const auto found = variants.shown.find(id); found != variants.shown.end())
                 document->steps[i].beside.push_back(found->second);
+        if (const auto found = variants.shown.find(from.run); found != variants.shown.end())
+            show_run(document->steps[i], from.at, found->second);
+    }
     return document;
 }
 
@@ -152,6 +170,15 @@ std::shared_ptr<const Document> open_trace(const std::string& path, const std::a
     return make_document(trace, name, nullptr);
 }
 
+/// A pipeline's schedule, simulated: nothing runs.
+std::shared_ptr<const Document> open_schedule(const std::string& path) {
+    auto trace = std::make_shared<const trace::Trace>(run::simulate_schedule_file(path));
+    const std::string name = trace->info.title_en;
+    const auto document = std::const_pointer_cast<Document>(make_document(std::move(trace), name, nullptr));
+    document->path = path;
+    return document;
+}
+
 }  // namespace
 
 std::vector<LessonCard> find_lessons(const LessonFolders& folders) {
@@ -188,7 +215,7 @@ std::vector<LessonCard> find_lessons(const LessonFolders& folders) {
 }
 
 Preview preview(const std::string& what, const LessonFolders& folders) {
-    if (is_trace_file(what)) return {{what}, {}};
+    if (is_trace_file(what) || run::is_schedule_file(what)) return {{what}, {}};
     const scenario::Scenario scenario = scenario::read_scenario(scenario_file(what, folders));
     const std::string folder = scenario.folder.empty() ? "." : scenario.folder;
     return {{scenario.path, scenario.model_config, scenario.weights, scenario.data_file,
@@ -202,6 +229,7 @@ std::shared_ptr<const Document> load_document(const std::string& what, const Les
                                               const std::string& resume) {
     const bool is_trace = is_trace_file(what);
     if (is_trace && strategy.empty() && resume.empty()) return open_trace(what, cancel);
+    if (!is_trace && run::is_schedule_file(what)) return open_schedule(what);
     scenario::Scenario scenario =
         is_trace ? scenario_of_trace(what) : scenario::read_scenario(scenario_file(what, folders));
     if (!strategy.empty()) scenario = scenario::with_strategy(scenario, strategy);
@@ -223,18 +251,21 @@ std::shared_ptr<const Document> load_document(const std::string& what, const Les
                            strategy.empty() && resume.empty());
 }
 
-std::shared_ptr<const Document> retimed(const Document& document, const std::string& profile) {
+std::shared_ptr<const Document> retimed(const Document& front, const std::string& profile) {
     const time::Profile hardware = time::read_profile(profile);
-    auto made = std::make_shared<Document>(document);
-    made->hardware = hardware;
-    made->modelled = time::modelled(*document.trace, hardware);
-    for (LessonStep& step : made->steps)
-        for (std::shared_ptr<const Document>& beside : step.beside) {
-            auto again = std::make_shared<Document>(*beside);
-            again->hardware = hardware;
-            again->modelled = time::modelled(*beside->trace, hardware);
-            beside = std::move(again);
-        }
+    const auto again = [&](const Document& document) {
+        auto made = std::make_shared<Document>(document);
+        made->hardware = hardware;
+        made->modelled = time::modelled(*document.trace, hardware);
+        return made;
+    };
+    // A variant's run is in front for a step alone: the lesson is what stands beside.
+    const Document& document = front.lesson ? *front.lesson : front;
+    const auto made = again(document);
+    for (LessonStep& step : made->steps) {
+        for (std::shared_ptr<const Document>& beside : step.beside) beside = again(*beside);
+        if (step.run) step.run = again(*step.run);
+    }
     made->name = document.name + " · " + hardware.name;
     made->path.clear();  // no file opens it
     made->compare.clear();

@@ -1,23 +1,62 @@
 #include "app/gui/session/open_runs.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "app/gui/session/cursor_moves.h"
 #include "app/gui/session/sandbox_actions.h"
+#include "core/trace/simulated.h"
 
 namespace meshscope::session {
 
-void enter_lesson_step(AppState& s, int32_t index) {
-    if (!s.document || s.document->steps.empty()) return;
-    s.lesson_step = std::clamp(index, 0, static_cast<int32_t>(s.document->steps.size()) - 1);
-    const LessonStep& step = s.document->steps[static_cast<size_t>(s.lesson_step)];
-    LessonProgress& progress = s.remembered.progress[s.document->name];
-    progress.steps = static_cast<int32_t>(s.document->steps.size());
-    progress.seen.insert(step.id);
+namespace {
+
+/// A variant's run as its lesson tells it: with the lesson's steps, questions and name.
+std::shared_ptr<const Document> told_by(const std::shared_ptr<const Document>& lesson, const Document& run) {
+    auto made = std::make_shared<Document>(run);
+    made->name = lesson->name;
+    made->title = lesson->title;
+    made->steps = lesson->steps;
+    for (LessonStep& step : made->steps) {
+        const bool here = step.run && step.run->trace == run.trace;
+        step.at = here ? step.run_at : std::nullopt;  // an event of another run is none of this one
+        step.at_part = step.run_at_part;
+    }
+    made->before = lesson->before;
+    made->quizzes = lesson->quizzes;
+    made->path = lesson->path;
+    made->strategies = lesson->strategies;
+    made->end_is_taught = true;
+    made->lesson = lesson;
+    return made;
+}
+
+/// Another run of the lesson takes the place of the one in front, among the runs too.
+void change_front(AppState& s, std::shared_ptr<const Document> document) {
+    const auto place = std::ranges::find(s.runs, s.document);
+    if (place != s.runs.end()) *place = document;
+    s.document = std::move(document);
     s.playing = false;
-    s.view = step.view;
-    s.forms = {};
-    if (step.form) s.forms.set(*step.form);
+    s.glide.reset();
+    s.cursor = {};
+    s.selection = {};
+    s.selection.rank = 0;
+    s.traffic = {};
+    s.range_begin_ns = s.range_end_ns = 0;
+    s.end_folded = s.document->end_is_taught;
+}
+
+}  // namespace
+
+std::shared_ptr<const Document> own_run(const AppState& s) {
+    return s.document && s.document->lesson ? s.document->lesson : s.document;
+}
+
+namespace {
+
+/// Where the step begins in the run in front.
+void go_to_moment(AppState& s) {
+    const LessonStep& step = s.document->steps[static_cast<size_t>(s.lesson_step)];
     if (step.rank) {
         s.selection.asking_rank = *step.rank;
         s.selection.rank = *step.rank;
@@ -28,15 +67,42 @@ void enter_lesson_step(AppState& s, int32_t index) {
     }
     s.selection.event.reset();
     s.selection.event_rank.reset();
-    if (step.at) {
-        s.selection.event_rank = step.at->rank;
-        s.selection.event = step.at->event;
-        const time::Interval at =
-            shown_clock(s)->events[static_cast<size_t>(step.at->rank)][static_cast<size_t>(step.at->event)];
-        show_step(s, s.document->trace->event(step.at->rank, step.at->event).step);
-        move_cursor(s, at.begin_ns +
-                           static_cast<int64_t>(static_cast<double>(at.end_ns - at.begin_ns) * step.at_part));
-    }
+    if (!step.at) return;
+    s.selection.event_rank = step.at->rank;
+    s.selection.event = step.at->event;
+    const time::Interval at =
+        shown_clock(s)->events[static_cast<size_t>(step.at->rank)][static_cast<size_t>(step.at->event)];
+    show_step(s, s.document->trace->event(step.at->rank, step.at->event).step);
+    move_cursor(
+        s, at.begin_ns + static_cast<int64_t>(static_cast<double>(at.end_ns - at.begin_ns) * step.at_part));
+}
+
+}  // namespace
+
+void show_run_of_step(AppState& s, bool of_step) {
+    if (!std::cmp_less(s.lesson_step, s.document ? s.document->steps.size() : 0)) return;
+    const auto lesson = own_run(s);
+    const LessonStep& step = lesson->steps[static_cast<size_t>(s.lesson_step)];
+    // What a variant gives answers what is asked about it.
+    const Document* const run = of_step && open_question(s) == nullptr ? step.run.get() : nullptr;
+    if (s.document->trace == (run != nullptr ? run->trace : lesson->trace)) return;
+    change_front(s, run != nullptr ? told_by(lesson, *run) : lesson);
+    go_to_moment(s);
+}
+
+void enter_lesson_step(AppState& s, int32_t index) {
+    if (!s.document || s.document->steps.empty()) return;
+    s.lesson_step = std::clamp(index, 0, static_cast<int32_t>(s.document->steps.size()) - 1);
+    show_run_of_step(s, true);
+    const LessonStep& step = s.document->steps[static_cast<size_t>(s.lesson_step)];
+    LessonProgress& progress = s.remembered.progress[s.document->name];
+    progress.steps = static_cast<int32_t>(s.document->steps.size());
+    progress.seen.insert(step.id);
+    s.playing = false;
+    s.view = step.view;
+    s.forms = {};
+    if (step.form) s.forms.set(*step.form);
+    go_to_moment(s);
 }
 
 namespace {
@@ -68,9 +134,9 @@ void enter_lesson(AppState& s) {
             s.quizzes = place.quizzes;
             return enter_lesson_step(s, place.step);
         }
-    enter_lesson_step(s, 0);
     for (const auto& [quiz, guess] : s.remembered.progress[s.document->name].answers)
         s.quizzes[quiz] = {guess, "", false, true};
+    enter_lesson_step(s, 0);
 }
 
 /// Another document is in front; what stands beside it stays.
@@ -95,6 +161,10 @@ void put_in_front(AppState& s, std::shared_ptr<const Document> document) {
     else
         enter_lesson(s);
     if (s.document->end && !s.document->end_is_taught) go_to_end(s);
+    if (trace::is_simulated(s.document->trace->info)) {  // of a schedule: that is what there is to see
+        s.view = view::ViewKind::timeline;
+        s.forms.set(view::Form::grid);
+    }
 }
 
 }  // namespace

@@ -8,6 +8,11 @@ namespace meshscope::session {
 
 /// Goes to a step of the lesson in front, and to what it speaks of; nothing where there is none.
 void enter_lesson_step(AppState& state, int32_t index);
+/// The step's own run is in front (a variant's, where it names one and its question is answered), or the
+/// lesson's; nothing where that is so already, or no lesson is in front.
+void show_run_of_step(AppState& state, bool of_step);
+/// The lesson of the run in front: itself, or the one for whose step a variant's run is there.
+std::shared_ptr<const Document> own_run(const AppState& state);
 /// Only this document is open; null: none.
 void show(AppState& state, std::shared_ptr<const Document> document);
 /// The front stays where the others view it, at the same part of the same step.

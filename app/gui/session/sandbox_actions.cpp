@@ -4,6 +4,7 @@
 #include <string>
 
 #include "app/gui/sandbox/toml_text.h"
+#include "app/gui/session/open_runs.h"
 #include "core/comm/choice.h"
 #include "core/time/read_profile.h"
 
@@ -37,6 +38,7 @@ const std::string& scenario_text(const Document& document) {
 }
 
 bool open_sandbox(AppState& s) {
+    show_run_of_step(s, false);  // what is edited is the lesson's own scenario
     if (!s.document || scenario_text(*s.document).empty()) return false;
     if (s.sandbox && knows(*s.sandbox, s.document)) {
         s.sandbox->open = true;

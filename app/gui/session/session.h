@@ -32,11 +32,12 @@ struct Preview {
 /// Looks, runs nothing. Throws InputError, IoError, InvalidArgument ("app.lesson_unknown").
 Preview preview(const std::string& what, const LessonFolders& folders);
 
-/// Opens a .mscope file, or really runs a scenario file or a lesson (by name, or its folder's), and makes it
-/// ready to show. With a `strategy` the scenario (of a .mscope file: the one it was made from) is really run
-/// under that data strategy instead (scenario::with_strategy); with `resume` it goes on from that checkpoint.
-/// `progress` is called on another thread after each step of a run. Throws InputError, IoError, CommError;
-/// InvalidArgument ("app.lesson_unknown") when `what` names nothing.
+/// Opens a .mscope file, simulates a pipeline's schedule from its CSV, or really runs a scenario file or a
+/// lesson (by name, or its folder's), and makes it ready to show. With a `strategy` the scenario (of a
+/// .mscope file: the one it was made from) is really run under that data strategy instead
+/// (scenario::with_strategy); with `resume` it goes on from that checkpoint. `progress` is called on another
+/// thread after each step of a run. Throws InputError, IoError, CommError; InvalidArgument
+/// ("app.lesson_unknown") when `what` names nothing.
 std::shared_ptr<const Document> load_document(
     const std::string& what, const LessonFolders& folders,
     const std::function<void(int32_t done, int32_t steps)>& progress,
