@@ -9,6 +9,7 @@
 #include "app/gui/view/attention/softmax.h"
 #include "app/gui/view/attention/view.h"
 #include "app/gui/view/operands.h"
+#include "app/gui/view/paint.h"
 #include "tests/view/layer_run.h"
 #include "tests/view/picture_check.h"
 
@@ -167,8 +168,8 @@ TEST_CASE("the pairs of a block fill as its kernel's time passes") {
     const auto hatched = std::ranges::count_if(
         find(picture, "rank", 0), [](const view::Shape* s) { return s->pattern == view::Fill::hatch; });
     CHECK(hatched == 3);
-    CHECK(test::says(picture, "7,424"));
-    CHECK(test::says(picture, "1,280"));
+    CHECK(test::says(picture, "7,424 FLOP"));
+    CHECK(test::says(picture, "1,280 FLOP"));
 }
 
 TEST_CASE("the running softmax ends as one softmax over all keys") {
@@ -320,7 +321,7 @@ TEST_CASE("a question about ranks hides which tokens they have and how much they
     view::AttentionOptions options;
     options.sums = false;
     const auto covered = attention_view(input, options);
-    for (const char* answer : {"7,424", "1,280", "15", "12"}) {
+    for (const char* answer : {"7,424 FLOP", "1,280 FLOP", "15", "12"}) {
         CHECK(test::says(attention_view(input), answer));
         CHECK_FALSE(test::says(covered, answer));
     }
@@ -391,4 +392,39 @@ TEST_CASE("many ranks are one matrix, and texts fit at every size in both langua
                           std::vector<std::string>{});
                 }
     }
+}
+
+TEST_CASE("sixteen ranks have sixteen marks, and a small block is as full as the mask leaves it") {
+    Run run("shape = [16]\nnames = [\"cp\"]\n[parallel]\ncp = \"alltoall\"\ncp_load_balance = false\n", "",
+            "kind = \"gpt\"\nvocab = 8\nseq = 128\ndim = 8\nheads = 2\nhidden = 8\nlayers = 1\nseed = 1\n");
+    const auto input = run.at(0, 0);
+    std::set<std::string> marks;
+    for (int64_t origin = 0; origin < 16; ++origin) {
+        view::Painter painter(input);
+        painter.symbol({50, 50}, 6, origin);
+        std::string mark;
+        for (const view::Shape& shape : painter.take(100).shapes)
+            mark += std::to_string(static_cast<int>(shape.kind)) + "," + std::to_string(shape.points.size()) +
+                    "," + std::to_string(static_cast<int>(shape.fill)) + "," +
+                    std::to_string(static_cast<int>(shape.stroke)) + ";";
+        marks.insert(mark);
+    }
+    CHECK(marks.size() == 16);
+
+    // Rank 3 has tokens 24 to 31: of its own 8 × 8 pairs the mask leaves 36, of those with rank 2's keys all.
+    const auto& last = run.event(3, "attention", 3);
+    const auto picture = attention_view(run.within(3, last, 1.0));
+    const auto share = [&](int which) {
+        double all = 0, full = 0;
+        for (const view::Shape* shape : find(picture, "kernel", 3, run.event(3, "attention", which).id)) {
+            if (shape->kind != view::ShapeKind::rect || shape->stroke != view::Token::none) continue;
+            const double area = double(shape->box.w) * double(shape->box.h);
+            if (shape->fill == view::Token::inset) all = area;
+            if (shape->fill >= view::Token::sky && shape->fill <= view::Token::grey)
+                full += area * double(shape->fill_alpha);
+        }
+        return full / all;
+    };
+    CHECK(share(0) == Approx(36.0 / 64).margin(0.02));
+    CHECK(share(1) == Approx(1).margin(0.02));
 }

@@ -1,5 +1,6 @@
 // How runs that failed are drawn: who waits for whom, who is crossed out, where the timeline breaks off.
 #include <algorithm>
+#include <utility>
 
 #include "app/gui/view/collective_view.h"
 #include "app/gui/view/compare_figures.h"
@@ -111,6 +112,13 @@ TEST_CASE(
         if (shape->kind == view::ShapeKind::rect) CHECK(shape->box.x + shape->box.w <= broke_off + 0.5F);
     CHECK(test::says_part(picture, "dies here"));
     CHECK(test::says(picture, "run ends"));
+    // While the end is not told nothing of it is marked, and yet no call that never ended looks whole.
+    view::TimelineOptions untold = options;
+    untold.untold = std::exchange(untold.end, nullptr);
+    const auto before = view::timeline_view(input, untold);
+    for (const char* kind : {"torn", "gone", "broke_off"}) CHECK(find(before, kind).empty());
+    for (const int32_t rank : {0, 1, 2, 3})
+        CHECK(find(before, "open", rank, stand.rank(rank).call).size() == 1);
     // Of a run that ended well nothing of this is drawn.
     const Stand whole(record_of(kHsdp.substr(0, kHsdp.find("[[faults]]"))));
     const auto healthy = view::timeline_view(whole.at(size, 0));

@@ -1,3 +1,4 @@
+#include "app/gui/view/format_flops.h"
 #include "app/gui/view/timeline_view.h"
 
 #include <algorithm>
@@ -200,6 +201,12 @@ TEST_CASE("numbers are written as look.md says") {
     CHECK(view::format_bytes(262144) == "262 KB");
     CHECK(view::format_bytes(2228248) == "2.23 MB");
     CHECK(view::format_exact_bytes(2228248) == "2,228,248 B");
+    CHECK(view::format_flops(7424) == "7,424 FLOP");
+    CHECK(view::format_flops(99'999) == "99,999 FLOP");
+    CHECK(view::format_flops(262'144) == "262 kFLOP");
+    CHECK(view::format_flops(2'228'248) == "2.23 MFLOP");
+    CHECK(view::format_flops(15'060'000'000) == "15.1 GFLOP");
+    CHECK(view::format_flops(999'600) == "1.00 MFLOP");
     CHECK(view::format_time(16100) == "16.1 µs");
     CHECK(view::format_time(999) == "999 ns");
     CHECK(view::format_time(999'600) == "1.00 ms");

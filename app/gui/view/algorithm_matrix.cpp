@@ -212,6 +212,15 @@ float matrix_legend(Painter& p, const Rect& box, const MatrixLegend& of) {
         if (share > 0) p.rect({at.x, at.y + 7 - 14 * share, 16, 14 * share}, hue, 2.5F).fill_alpha = alpha;
     };
     const auto n = static_cast<int64_t>(of.members);
+    if (of.members > 0 && of.members <= kMaskBits)
+        entries.push_back(
+            {p.say("view.algorithms.legend.axes"), 26, [&p](Point at) {
+                 for (int cell = 0; cell < 4; ++cell)
+                     p.rect({at.x + 8 + 8 * static_cast<float>(cell % 2),
+                             at.y - 7 + 8 * static_cast<float>(cell / 2), 6.5F, 6.5F},
+                            Token::line2, 1);
+                 p.line({at.x + 3, at.y - 8}, {at.x + 3, at.y + 8}, Token::soft, 1.2F).arrow = true;
+             }});
     if (of.members <= 8)
         for (std::size_t m = 0; m < of.ranks.size(); ++m)
             entries.push_back({(m == 0 ? "rank " : "") + std::to_string(of.ranks[m]), 14, [&p, m](Point at) {

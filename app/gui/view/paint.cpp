@@ -201,7 +201,8 @@ std::string Painter::say(const std::string& id, std::vector<MessageArg> args) co
 
 void Painter::symbol(Point c, float r, int64_t origin, Token colour) {
     const Token hue = colour == Token::none ? origin_hue(origin) : colour;
-    switch (origin % 8) {
+    // Colours repeat after eight; with each round of them the shapes move on by one.
+    switch ((origin + origin / 8) % 8) {
         case 0:
             circle(c, r, hue);
             break;

@@ -133,15 +133,6 @@ void TimelineEnd::gone(int32_t rank, float top, float height) {
     p_.rect(box, Token::panel).fill_alpha = 0.8F;
 }
 
-bool TimelineEnd::is_open(int32_t rank, int32_t event) const {
-    return view::is_open(end_, rank, event);
-}
-
-bool TimelineEnd::stood_in(int32_t rank, int32_t event) const {
-    const RankEnd* stood = end_.waits.at(rank);
-    return stood != nullptr && stood->call == event;
-}
-
 Rect TimelineEnd::open_bar(int32_t rank, const trace::Event& event, Rect box) {
     const RankEnd& stood = *end_.waits.at(rank);
     const auto gone_at = gone_ns(rank);

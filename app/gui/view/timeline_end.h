@@ -44,10 +44,6 @@ class TimelineEnd {
     int64_t known_until_ns(int32_t rank) const {
         return failed() ? gone_ns(rank).value_or(broke_off_ns_) : in_.clock.end_ns;
     }
-    /// The call had not ended.
-    bool is_open(int32_t rank, int32_t event) const;
-    /// It is the call in which the rank came to stand.
-    bool stood_in(int32_t rank, int32_t event) const;
     /// The bar of a call that had not ended: open at its right; of a rank that died in it torn off there.
     /// Returns where it stands.
     Rect open_bar(int32_t rank, const trace::Event& event, Rect box);

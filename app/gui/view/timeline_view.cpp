@@ -14,6 +14,7 @@
 #include "app/gui/view/timeline_end.h"
 #include "app/gui/view/timeline_layout.h"
 #include "core/time/exposed.h"
+#include "core/trace/simulated.h"
 
 namespace meshscope::view {
 namespace {
@@ -80,14 +81,17 @@ class Timeline {
 
     float clock_switch(float left, float y) {
         const float h = std::max(28.F, p_.line_height(Face::caption) + 4);
-        const auto kinds = options_.both_clocks ? std::vector<time::ClockKind>{time::ClockKind::modelled,
-                                                                               time::ClockKind::measured}
-                                                : std::vector<time::ClockKind>{in_.clock.kind};
+        const bool simulated = trace::is_simulated(in_.trace.info);
+        const auto kinds =
+            options_.both_clocks && !simulated
+                ? std::vector<time::ClockKind>{time::ClockKind::modelled, time::ClockKind::measured}
+                : std::vector<time::ClockKind>{in_.clock.kind};
         float right = left + 2;
         std::vector<std::string> words;
         for (const auto kind : kinds) {
-            words.push_back(
-                p_.say(kind == time::ClockKind::modelled ? "view.clock.modelled" : "view.clock.measured"));
+            words.push_back(p_.say(simulated                           ? "view.clock.simulated"
+                                   : kind == time::ClockKind::modelled ? "view.clock.modelled"
+                                                                       : "view.clock.measured"));
             right += p_.width(words.back(), Face::caption) + 28;
         }
         p_.rect({left, y, right + 2 - left, h}, Token::inset, 6).stroke = Token::line;
@@ -271,9 +275,10 @@ class Timeline {
             if (lane_of(events[e]) != at_.lanes[lane]) continue;
             if (times[e].end_ns < at_.axis.begin_ns || times[e].begin_ns > at_.axis.end_ns) continue;
             const auto id = static_cast<int32_t>(e);
-            const bool open = end_ && end_->is_open(static_cast<int32_t>(r), id);
+            const bool open = is_open(static_cast<int32_t>(r), id);
+            const RankEnd* stood = open ? early()->waits.at(static_cast<int32_t>(r)) : nullptr;
             // In the queue behind another call that never ended: it did not begin.
-            if (open && times[e].end_ns <= times[e].begin_ns && !end_->stood_in(static_cast<int32_t>(r), id))
+            if (open && times[e].end_ns <= times[e].begin_ns && (stood == nullptr || stood->call != id))
                 continue;
             Bar bar{clipped(times[e].begin_ns), clipped(times[e].end_ns), id, 1};
             if (open) bar.x1 = std::max(bar.x1, bar.x0 + TimelineEnd::kLeast);
@@ -286,6 +291,12 @@ class Timeline {
             else
                 one(r, bar, y, h);
         }
+    }
+
+    /// How the run ended early, told or not.
+    const RunEnd* early() const { return options_.end != nullptr ? options_.end : options_.untold; }
+    bool is_open(int32_t rank, int32_t event) const {
+        return early() != nullptr && view::is_open(*early(), rank, event);
     }
 
     void merged(std::size_t r, std::size_t lane, const Bar& bar, float y, float h) {
@@ -309,11 +320,15 @@ class Timeline {
         p_.alpha = dim ? 0.3F : 1.F;
         p_.layer = 2;
         const Id id{"event", rank, event.id};
-        if (end_ && end_->is_open(rank, event.id)) {
+        if (end_ && is_open(rank, event.id)) {
             picked_frame(end_->open_bar(rank, event, box), picked, related, id);
             return;
         }
-        event_bar(p_, event, box, id);
+        // What becomes of it is asked: nothing is said of it but that it had not ended.
+        if (is_open(rank, event.id))
+            open_event_bar(p_, event, box, false, id);
+        else
+            event_bar(p_, event, box, id);
         const auto labels = event_labels(p_, in_.trace, event);
         const Rect room = aside(box, x(in_.cursor.t_ns));
         if (const std::string words = p_.fit(labels, Face::caption, room.w - 8); !words.empty())

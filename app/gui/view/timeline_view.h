@@ -13,6 +13,9 @@ struct TimelineOptions {
     float scroll_y =
         0;  ///< how far the lanes are scrolled up; header and ruler stay (Picture::content_height)
     const RunEnd* end = nullptr;  ///< how the run ended early: its place is marked; null: it did not
+    /// The same of a run whose end is not told yet: calls that never ended are left open, no more; null:
+    /// none.
+    const RunEnd* untold = nullptr;
     bool both_clocks = true;      ///< the other clock exists: show the switch of clock kinds
     bool has_grid = false;        ///< the run has a pipeline: show the switch to the grid of micro-batches
 };

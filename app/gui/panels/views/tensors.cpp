@@ -4,6 +4,7 @@
 #include "app/gui/session/sandbox_actions.h"
 #include "app/gui/view/attention/scene.h"
 #include "app/gui/view/attention/view.h"
+#include "app/gui/view/format.h"
 #include "app/gui/view/matrices_view.h"
 #include "app/gui/view/parameters_view.h"
 
@@ -84,6 +85,11 @@ std::string row_status(const Ui& ui, Memory&, const view::Id& id) {
            ui.say("view.parameters.row.n", {{"row", id.b}});
 }
 
+/// To the last operation: the picture has the number as people read it.
+std::string work_status(const Ui&, Memory&, const view::Id& id) {
+    return "rank " + std::to_string(id.a) + " · " + view::format_count(id.b) + " FLOP";
+}
+
 /// An attention to its end on all of its ranks.
 time::Interval film(const session::Document& document, const time::Clock& clock, view::EventRef at) {
     view::Selection selection;
@@ -108,6 +114,7 @@ constexpr Target kTargets[] = {
     {"parameter_next", select_next_unit},  {"weight", select_row, row_status},
     {"life", go_to_event, event_status},   {"run", select_rank},
     {"flight", select_rank, rank_status},  {"attention_offer", run_attention},
+    {"work", select_rank, work_status},
 };
 
 }  // namespace

@@ -25,9 +25,12 @@ session::SetRange zoomed(const view::TimeAxis& axis, int64_t at_ns, float notche
 
 /// `alone`: the timeline is the view itself, where its form can be chosen.
 view::TimelineOptions shown_range(const Ui& ui, Memory& memory, bool alone) {
+    const view::RunEnd* const told = told_end(ui);
+    const auto& end = ui.state.document->end;
     return {.begin_ns = ui.state.range_begin_ns,
             .end_ns = ui.state.range_end_ns,
-            .end = told_end(ui),
+            .end = told,
+            .untold = told == nullptr && end ? &*end : nullptr,
             .has_grid = alone && view::has_pipeline(*ui.state.document->trace, &memory.memo)};
 }
 

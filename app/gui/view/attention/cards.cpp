@@ -4,6 +4,7 @@
 
 #include "app/gui/view/attention/picture.h"
 #include "app/gui/view/format.h"
+#include "app/gui/view/format_flops.h"
 #include "app/gui/view/sheet.h"
 
 namespace meshscope::view {
@@ -83,20 +84,21 @@ void AttentionPicture::card(Rect box, const Input& input, const AttentionScene& 
         for (const AttentionRank& rank : other.ranks) most = std::max(most, rank.flops());
     const float high = std::min(22.F, side / static_cast<float>(places.size()));
     const float left = box.w > 240 ? x + kMaskSide + 24 : x,
-                figure = p_.width(format_count(most), Face::mono_small) + 8;
+                figure = p_.width(format_flops(most), Face::mono_small) + 8;
     for (std::size_t i = 0; i < places.size(); ++i) {
         const float top = y + high * static_cast<float>(i);
         const auto origin = static_cast<int64_t>(places[i]);
         const int64_t flops = scene.ranks[places[i]].flops();
+        const Id id{"work", scene.ranks[places[i]].rank, flops};
         p_.symbol({left + 6, top + high / 2}, std::min(5.F, high / 3), origin, origin_hue(origin));
         const float wide = std::max(
             2.F, (right - left - 20 - figure) * static_cast<float>(flops) / static_cast<float>(most));
         p_.layer = kCells;
-        p_.rect({left + 18, top + 2, wide, std::max(3.F, high - 6)}, Token::compute, 2);
+        p_.rect({left + 18, top + 2, wide, std::max(3.F, high - 6)}, Token::compute, 2, id);
         p_.layer = kWords;
         if (high >= p_.line_height(Face::mono_small) - 4)
-            p_.label({left + 24 + wide, top, figure, high - 2}, format_count(flops), Face::mono_small,
-                     Token::soft, Token::none, {}, Align::left);
+            p_.label({left + 24 + wide, top, figure, high - 2}, format_flops(flops), Face::mono_small,
+                     Token::soft, Token::none, id, Align::left);
     }
 }
 
@@ -135,8 +137,8 @@ void AttentionPicture::comparison(Rect box) {
             sum(scene_) == sum(*other) && scene_.tokens == other->tokens && scene_.batch == other->batch;
         const bool shared = even(scene_) && even(*other);
         const std::string& name = options_.beside[i].name;
-        const std::vector<MessageArg> args{arg("flops", format_count(sum(scene_))),
-                                           arg("theirs", format_count(sum(*other))), arg("other", name),
+        const std::vector<MessageArg> args{arg("flops", format_flops(sum(scene_))),
+                                           arg("theirs", format_flops(sum(*other))), arg("other", name),
                                            arg("first", sooner ? name : p_.say("view.attention.this_run")),
                                            arg("percent", format_percent(share))};
         words = p_.say(!alike   ? "view.attention.unlike"
@@ -149,7 +151,7 @@ void AttentionPicture::comparison(Rect box) {
         int64_t least = most_work();
         for (const AttentionRank& rank : scene_.ranks) least = std::min(least, rank.flops());
         words = p_.say(least == most_work() ? "view.attention.balanced" : "view.attention.unbalanced",
-                       {arg("least", format_count(least)), arg("most", format_count(most_work()))});
+                       {arg("least", format_flops(least)), arg("most", format_flops(most_work()))});
         if (least < most_work() && scene_.way == AttentionWay::ring)
             words += gap + p_.say("view.attention.slowest");
     }

@@ -1,6 +1,7 @@
 // The causal mask, block by block, and what travels between the rows.
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "app/gui/view/attention/picture.h"
 #include "app/gui/view/event_times.h"
@@ -9,6 +10,38 @@ namespace meshscope::view {
 namespace {
 
 constexpr float kLeastCell = 3, kGapsFrom = 7, kTurn = 9;
+
+/// The colours of ranks repeat after eight: those of a second and third round are hatched.
+void fill_of(Shape& shape, int64_t origin) {
+    shape.fill = origin_hue(origin);
+    if (origin < 8) return;
+    shape.pattern = origin < 16 ? Fill::hatch : Fill::cross_hatch;
+    shape.hatch = Token::ink;
+}
+
+/// How much of a block the causal mask leaves, in areas that can be seen: of `side` × `side` parts of it.
+struct Coarse {
+    std::size_t side = 1;
+    std::vector<int64_t> seen;  ///< pairs that are left, by row and column
+    std::vector<int64_t> all;
+
+    /// The first of `n` rows, or columns, of a part.
+    std::size_t edge(std::size_t part, std::size_t n) const { return (part * n + side - 1) / side; }
+};
+
+Coarse coarse_of(const std::vector<int64_t>& rows, const std::vector<int64_t>& columns, std::size_t side) {
+    Coarse out{side, std::vector<int64_t>(side * side), std::vector<int64_t>(side * side)};
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        for (std::size_t c = 0; c < side; ++c) {
+            const auto first = columns.begin() + static_cast<std::ptrdiff_t>(out.edge(c, columns.size()));
+            const auto last = columns.begin() + static_cast<std::ptrdiff_t>(out.edge(c + 1, columns.size()));
+            const std::size_t at = i * side / rows.size() * side + c;
+            out.all[at] += last - first;
+            // A rank's tokens ascend.
+            out.seen[at] += std::upper_bound(first, last, rows[i]) - first;
+        }
+    return out;
+}
 
 }  // namespace
 
@@ -51,11 +84,13 @@ void AttentionPicture::block(std::size_t queries, std::size_t keys, Rect box) {
     const auto n = static_cast<float>(std::max(rank.tokens.size(), scene_.ranks[keys].tokens.size()));
     if (known && with_cells() && box.w / n >= kLeastCell) {
         block_cells(queries, keys, box, share);
+    } else if (known && block.pairs >= 0 && box.w >= 2 * kLeastCell) {
+        coarse_cells(queries, keys, box, share);
     } else {
         p_.layer = kCells;
         auto& shape = p_.rect(box, Token::ghost, 4, id);
         shape.stroke = Token::line2;
-        if (share > 0) p_.rect({box.x, box.y, box.w, box.h * share}, origin_hue(origin), 4, id);
+        if (share > 0) fill_of(p_.rect({box.x, box.y, box.w, box.h * share}, Token::none, 4, id), origin);
     }
     const bool now = std::cmp_equal(now_[queries].block, keys) && share > 0;
     if (now) {
@@ -70,12 +105,44 @@ void AttentionPicture::block(std::size_t queries, std::size_t keys, Rect box) {
              Face::mono_small, share > 0 ? Token::text : Token::soft, Token::none, id);
 }
 
+/// Where single pairs are too small to be drawn: parts of the block, each as full as the mask leaves it, so
+/// that a block on the diagonal is seen to be half of one.
+void AttentionPicture::coarse_cells(std::size_t queries, std::size_t keys, Rect box, float share) {
+    const auto& rows = scene_.ranks[queries].tokens;
+    const auto& columns = scene_.ranks[keys].tokens;
+    const Id id{"kernel", scene_.ranks[queries].rank, scene_.ranks[queries].blocks[keys].event};
+    const auto room = static_cast<std::size_t>(box.w / kLeastCell);
+    const std::size_t side = std::min({room, std::size_t{6}, rows.size(), columns.size()});
+    const Coarse parts = coarse_of(rows, columns, std::max<std::size_t>(1, side));
+    int64_t pairs = 0, seen = 0;
+    for (const int64_t n : parts.seen) pairs += n;
+    const auto filled = static_cast<int64_t>(std::floor(share * static_cast<float>(pairs) + 1e-4F));
+    p_.layer = kBack;
+    p_.rect(box, Token::inset, 3, id);
+    p_.layer = kCells;
+    const auto place = [&](std::size_t part, std::size_t n) {
+        return box.w * static_cast<float>(parts.edge(part, n)) / static_cast<float>(n);
+    };
+    for (std::size_t i = 0; i < parts.side; ++i)
+        for (std::size_t j = 0; j < parts.side; ++j) {
+            const std::size_t at = i * parts.side + j;
+            if (parts.seen[at] == 0) continue;
+            seen += parts.seen[at];
+            const float x = place(j, columns.size()), y = place(i, rows.size());
+            auto& shape = p_.rect(
+                {box.x + x, box.y + y, place(j + 1, columns.size()) - x, place(i + 1, rows.size()) - y},
+                Token::ghost, 0, id);
+            if (seen <= filled) fill_of(shape, static_cast<int64_t>(keys));
+            shape.fill_alpha = p_.alpha * static_cast<float>(parts.seen[at]) /
+                               static_cast<float>(std::max<int64_t>(1, parts.all[at]));
+        }
+}
+
 /// The pairs that are seen fill row by row as the kernel's time passes.
 void AttentionPicture::block_cells(std::size_t queries, std::size_t keys, Rect box, float share) {
     const auto& rows = scene_.ranks[queries].tokens;
     const auto& columns = scene_.ranks[keys].tokens;
     const Id id{"kernel", scene_.ranks[queries].rank, scene_.ranks[queries].blocks[keys].event};
-    const auto hue = origin_hue(static_cast<int64_t>(keys));
     const float w = box.w / static_cast<float>(columns.size()), h = box.h / static_cast<float>(rows.size());
     const float gap = std::min(w, h) >= kGapsFrom ? 1.5F : 0.F;
     int64_t pairs = 0;
@@ -92,7 +159,8 @@ void AttentionPicture::block_cells(std::size_t queries, std::size_t keys, Rect b
             const Rect cell{box.x + w * static_cast<float>(j), box.y + h * static_cast<float>(i), w - gap,
                             h - gap};
             const bool done = seen++ < filled;
-            auto& shape = p_.rect(cell, done ? hue : Token::ghost, gap > 0 ? 2.F : 0.F, id);
+            auto& shape = p_.rect(cell, Token::ghost, gap > 0 ? 2.F : 0.F, id);
+            if (done) fill_of(shape, static_cast<int64_t>(keys));
             if (!done && gap > 0) shape.stroke = Token::line2;
         }
 }

@@ -63,6 +63,7 @@ class AttentionPicture {
 
     void block(std::size_t queries, std::size_t keys, Rect box);
     void block_cells(std::size_t queries, std::size_t keys, Rect box, float share);
+    void coarse_cells(std::size_t queries, std::size_t keys, Rect box, float share);
 
     float many(float y, float room);
     void matrix(Rect box);

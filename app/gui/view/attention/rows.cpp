@@ -6,6 +6,7 @@
 #include "app/gui/view/attention/softmax.h"
 #include "app/gui/view/event_times.h"
 #include "app/gui/view/format.h"
+#include "app/gui/view/format_flops.h"
 
 namespace meshscope::view {
 namespace {
@@ -237,8 +238,11 @@ void AttentionPicture::gradients(std::size_t place, Part part, Rect box) {
 
 void AttentionPicture::work(std::size_t place, Part part, Rect box) {
     const int64_t all = scene_.ranks[place].flops(), done = now_[place].flops;
-    const std::string total = format_count(scene_.broke_off ? done : all);
-    const float figure_w = std::max(56.F, p_.width(format_count(most_work()), Face::mono) + 8);
+    const Id id{"work", scene_.ranks[place].rank, scene_.broke_off ? done : all};
+    const std::string total = format_flops(scene_.broke_off ? done : all);
+    float figure_w = 56;
+    for (const AttentionRank& rank : scene_.ranks)
+        figure_w = std::max(figure_w, p_.width(format_flops(rank.flops()), Face::mono) + 8);
     const float most = part.w - figure_w, each = most / static_cast<float>(most_work());
     const float line = p_.line_height(Face::caption), bar = std::min(18.F, box.h - 10);
     const bool two = box.h >= bar + line + 10;
@@ -248,21 +252,21 @@ void AttentionPicture::work(std::size_t place, Part part, Rect box) {
         const std::string words =
             scene_.broke_off
                 ? ""
-                : p_.fit({p_.say("view.attention.done", {arg("done", format_count(done)), arg("all", total)}),
-                          format_count(done)},
+                : p_.fit({p_.say("view.attention.done", {arg("done", format_flops(done)), arg("all", total)}),
+                          format_flops(done)},
                          Face::caption, part.w);
-        if (!words.empty()) p_.text(words, {part.x, y}, Face::caption, Token::soft);
+        if (!words.empty()) p_.text(words, {part.x, y}, Face::caption, Token::soft, Align::left, id);
     }
     const float top = y + (two ? line + 3 : 0);
     p_.layer = kCells;
     auto& outline =
-        p_.outline({part.x, top, std::max(2.F, static_cast<float>(all) * each), bar}, Token::line2, 1, 3);
+        p_.outline({part.x, top, std::max(2.F, static_cast<float>(all) * each), bar}, Token::line2, 1, 3, id);
     outline.stroke_style = Stroke::dashed;
     if (done > 0)
-        p_.rect({part.x, top, std::max(1.F, static_cast<float>(done) * each), bar}, Token::compute, 3);
+        p_.rect({part.x, top, std::max(1.F, static_cast<float>(done) * each), bar}, Token::compute, 3, id);
     p_.layer = kWords;
     p_.text(total, {part.x + part.w, top + (bar - p_.line_height(Face::mono)) / 2}, Face::mono, Token::text,
-            Align::right);
+            Align::right, id);
 }
 
 }  // namespace meshscope::view
