@@ -54,7 +54,7 @@ TEST_CASE("model show speaks both languages, takes scenarios, and refuses what i
     REQUIRE(scenario.exit_code == 0);
     CHECK(json::parse(scenario.out)["kind"] == "gpt");
     const auto neither = program::run({"model", "show", "Llama"});
-    CHECK(neither.exit_code == 64);
+    CHECK(neither.exit_code == 2);
     CHECK(neither.err.find("neither hf:FILE nor a scenario file") != std::string::npos);
     const auto mixture = program::run({"model", "show", config("Mixtral-8x7B.json")});
     CHECK(mixture.exit_code == 65);
