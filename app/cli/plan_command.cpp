@@ -16,6 +16,7 @@
 #include "core/base/nearest.h"
 #include "core/estimate/model_shape.h"
 #include "core/estimate/plan.h"
+#include "core/estimate/validation.h"
 #include "core/run/fit.h"
 #include "core/scenario/model_config.h"
 #include "core/scenario/scenario.h"
@@ -239,6 +240,24 @@ void print_best(const Question& question, const Layouted& best, const CommandCon
                 << '\n';
 }
 
+void print_accuracy(const Question& question, const CommandContext& context) {
+    std::string gpu = question.profile.name;
+    const Score found = accuracy(question.stack, gpu);
+    const std::string stack(traits(question.stack).word);
+    if (found.rows == 0) {
+        context.out << context.text("cli.plan.unproven", {{"stack", stack}}) << '\n';
+        return;
+    }
+    context.out << context.text(gpu.empty() ? "cli.plan.accuracy" : "cli.plan.accuracy_gpu",
+                                {{"rows", found.rows},
+                                 {"stack", stack},
+                                 {"gpu", gpu},
+                                 {"mean", fixed(100 * found.mean_absolute, 1) + " %"},
+                                 {"worst", fixed(100 * found.worst, 1) + " %"},
+                                 {"run", found.worst_id}})
+                << '\n';
+}
+
 void print_json(const PlanArguments& options, const Question& question, const Plan& made,
                 CommandContext& context) {
     ordered_json out{{"parameters", parameters(question.shape)},
@@ -298,7 +317,7 @@ void run_plan(const PlanArguments& options, CommandContext& context) {
     context.out << '\n' << context.text("cli.plan.pareto") << '\n';
     print_layouts(made.pareto(), options, false, context);
     print_best(question, made.fitting.front(), context);
-    context.out << context.text("cli.plan.accuracy") << '\n';
+    print_accuracy(question, context);
 }
 
 }  // namespace

@@ -244,7 +244,7 @@ void print_rows(const Answer& answer, const CommandContext& context) {
 void validate_file(const ValidateArguments& options, CommandContext& context) {
     context.json_errors = options.json;
     Answer answer;
-    answer.runs = read_published(options.file);
+    answer.runs = options.file.empty() ? published_runs() : read_published(options.file);
     if (!options.family.empty()) {
         std::erase_if(answer.runs, [&](const PublishedRun& run) { return run.family != options.family; });
         if (answer.runs.empty()) throw UsageError({"cli.validate.no_family", {{"family", options.family}}});
@@ -269,7 +269,7 @@ void add_validate_command(CLI::App& app, CommandContext& context) {
     CLI::App* command = app.add_subcommand("validate", context.text("cli.validate.about"));
     command->footer(context.text("cli.validate.examples"));
     auto options = std::make_shared<ValidateArguments>();
-    command->add_option("FILE", options->file, context.text("cli.validate.help.file"))->required();
+    command->add_option("FILE", options->file, context.text("cli.validate.help.file"));
     command->add_option("--family", options->family, context.text("cli.validate.help.family"))
         ->type_name("WORD");
     command->add_flag("--rows", options->rows, context.text("cli.validate.help.rows"));

@@ -10,6 +10,10 @@
 #include "core/base/text_file.h"
 #include "core/time/read_profile.h"
 
+namespace meshscope::embedded {
+std::string_view published_runs(std::string_view file);
+}
+
 namespace meshscope::estimate {
 namespace {
 
@@ -303,6 +307,21 @@ PublishedRun read_row(const Row& row) {
     return run;
 }
 
+std::vector<PublishedRun> parse_published(std::string_view text, const std::string& path) {
+    const json all = parse_json<json>(text);
+    const auto refuse = [&](const char* id) { throw InputError({{{id, {}}, {path, 0, 0, -1}, {}}}); };
+    if (all.is_discarded()) refuse("estimate.file.not_json");
+    if (!all.is_array()) refuse("estimate.file.not_a_list");
+    std::vector<PublishedRun> runs;
+    int64_t number = 0;
+    for (const json& each : all) {
+        const Row row(each, path, ++number);
+        if (!each.is_object()) row.fail("", "estimate.file.not_an_object");
+        runs.push_back(read_row(row));
+    }
+    return runs;
+}
+
 }  // namespace
 
 std::string_view word(MemoryKind kind) {
@@ -322,17 +341,12 @@ std::string_view word(MemoryKind kind) {
 }
 
 std::vector<PublishedRun> read_published(const std::string& path) {
-    const json all = parse_json<json>(read_text_file(path));
-    const auto refuse = [&](const char* id) { throw InputError({{{id, {}}, {path, 0, 0, -1}, {}}}); };
-    if (all.is_discarded()) refuse("estimate.file.not_json");
-    if (!all.is_array()) refuse("estimate.file.not_a_list");
-    std::vector<PublishedRun> runs;
-    int64_t number = 0;
-    for (const json& each : all) {
-        const Row row(each, path, ++number);
-        if (!each.is_object()) row.fail("", "estimate.file.not_an_object");
-        runs.push_back(read_row(row));
-    }
+    return parse_published(read_text_file(path), path);
+}
+
+const std::vector<PublishedRun>& published_runs() {
+    static const std::string path = "core/estimate/published/runs.json";
+    static const std::vector<PublishedRun> runs = parse_published(embedded::published_runs(path), path);
     return runs;
 }
 

@@ -41,4 +41,7 @@ struct PublishedRun {
 /// ("estimate.file.…": the row's number and key). Cost: linear in the file.
 std::vector<PublishedRun> read_published(const std::string& path);
 
+/// The runs inside this program, core/estimate/published/runs.json: figures and their sources. Read once.
+const std::vector<PublishedRun>& published_runs();
+
 }  // namespace meshscope::estimate

@@ -22,7 +22,8 @@ inline constexpr int kStacks = 7;
 /// How attention is computed. A flash kernel never writes the matrix of scores to memory.
 enum class AttentionKernel : uint8_t { unfused, flash_1, flash_2, cudnn };
 
-/// What a stack is known to do; docs/estimate.md gives the source of each figure.
+/// What a stack is known to do. Kernels, dtypes and overlap are its code's; the host's times are estimates,
+/// from runs of narrow models that wait for nothing else.
 struct StackTraits {
     std::string_view word;
     AttentionKernel attention = AttentionKernel::flash_2;

@@ -155,4 +155,18 @@ Score score(std::span<const Compared> rows, std::optional<double> Compared::*err
     return made;
 }
 
+Score accuracy(Stack stack, std::string& gpu) {
+    constexpr std::size_t kFew = 3;
+    std::vector<PublishedRun> own, of_gpu;
+    for (const PublishedRun& run : published_runs()) {
+        if (!counts_for_time(run) || run.job.stack != stack || run.job.deterministic) continue;
+        own.push_back(run);
+        if (run.gpu == gpu) of_gpu.push_back(run);
+    }
+    if (of_gpu.size() < kFew) gpu.clear();
+    const std::vector<PublishedRun>& runs = gpu.empty() ? own : of_gpu;
+    const Validation made = validate(runs, false);
+    return score(made.rows, &Compared::time_error);
+}
+
 }  // namespace meshscope::estimate

@@ -51,6 +51,10 @@ struct Validation {
 /// work; else the profiles' own speeds stand. Cost: 20 µs a row, fifty times that with `fit`.
 Validation validate(std::span<const PublishedRun> runs, bool fit);
 
+/// How far estimates with the profiles' own speeds are from the published steps of a stack that are not bound
+/// by launches: on this GPU where there are three or more, else on all GPUs. `gpu` becomes "" then.
+Score accuracy(Stack stack, std::string& gpu);
+
 /// Of the rows that `of` wants and that have such an error.
 Score score(std::span<const Compared> rows, std::optional<double> Compared::*error,
             bool (*of)(const Compared&) = nullptr);

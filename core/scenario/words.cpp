@@ -7,6 +7,7 @@
 #include "core/base/kinds.h"
 #include "core/base/view_words.h"
 #include "core/parallel/declaration.h"
+#include "core/time/read_profile.h"
 
 namespace meshscope::scenario {
 namespace {
@@ -85,6 +86,11 @@ std::span<const std::string_view> algorithms() {
         for (std::size_t i = 0; i < words.size(); ++i) words[i] = name(static_cast<Algorithm>(i + 1));
         return words;
     }();
+    return kWords;
+}
+std::span<const std::string_view> profiles() {
+    static const std::vector<std::string> kNames = time::profile_names();
+    static const std::vector<std::string_view> kWords(kNames.begin(), kNames.end());
     return kWords;
 }
 bool names_algorithm_file(std::string_view algorithm) {

@@ -26,6 +26,8 @@ std::span<const std::string_view> data_strategies();  ///< the words of parallel
 std::span<const std::string_view> algorithms();
 /// Whether [parallel] algorithm names a file, not one of these: a path, or a name that ends in .toml or .xml.
 bool names_algorithm_file(std::string_view algorithm);
+/// The hardware profiles inside the program.
+std::span<const std::string_view> profiles();
 std::span<const std::string_view> levels();
 std::span<const std::string_view> checkpoint_kinds();
 std::span<const std::string_view> samplers();

@@ -82,7 +82,9 @@ class KernelWork {
 /// InvalidArgument: "kernel.shape" {kernel, shape, wanted}, "tensor.wrong_dtype".
 ///
 /// To add a kernel: its entry in kernels.def, its work in ReferenceKernels and CudaKernels (and in CpuKernels
-/// where the reference is too slow), and its test. Everything else comes from the entry.
+/// where the reference is too slow), its id in backends/cuda/gpu_kernels.h, its words, and its test
+/// (docs/architecture.md). Checks, the dry device, bfloat16 on CPUs and what an event costs come from the
+/// entry.
 class Kernels {
   public:
     /// `work` must outlive it.

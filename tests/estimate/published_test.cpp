@@ -9,7 +9,6 @@
 #include "tests/folder.h"
 #include "tests/test.h"
 #include "tests/thrown.h"
-#include "tests/tree.h"
 
 using namespace meshscope;
 using namespace meshscope::estimate;
@@ -17,7 +16,7 @@ using namespace meshscope::estimate;
 namespace {
 
 std::vector<PublishedRun> published() {
-    return read_published(test::golden_folder() + "/published/runs.json");
+    return published_runs();
 }
 
 const Compared& row(const Validation& validation, std::string_view id) {
@@ -31,7 +30,8 @@ double seconds(const Validation& validation, std::string_view id) {
 }  // namespace
 
 TEST_CASE(
-    "with the data sheets' speeds, published steps are met within a third, and within 12 % on average") {
+    "with the data sheets' speeds, published steps are met within 12 % on average, nine of ten within a "
+    "quarter") {
     const std::vector<PublishedRun> runs = published();
     const Validation made = validate(runs, false);
     CHECK(made.fits.empty());
@@ -39,13 +39,17 @@ TEST_CASE(
         return each.run->family != "gold" && !each.run->launch_bound;
     };
     const Score all = score(made.rows, &Compared::time_error, counts);
-    CHECK(all.rows >= 24);
+    CHECK(all.rows > 350);
     CHECK(all.mean_absolute < 0.12);
+    int64_t far = 0;
     for (const Compared& each : made.rows)
-        if (each.time_error && counts(each)) {
-            INFO(each.run->id << " " << *each.time_error);
-            CHECK(std::abs(*each.time_error) < 0.34);
-        }
+        if (each.time_error && counts(each) && std::abs(*each.time_error) > 0.25) ++far;
+    CHECK(far < all.rows / 10);
+    const Score tier_a = score(made.rows, &Compared::time_error, [](const Compared& each) {
+        return each.run->tier == "A" && each.run->family != "gold" && !each.run->launch_bound;
+    });
+    CHECK(tier_a.rows > 250);
+    CHECK(tier_a.mean_absolute < 0.10);
 }
 
 TEST_CASE("allocated memory of whole models is met within 1 %, with nothing fitted") {
@@ -53,12 +57,13 @@ TEST_CASE("allocated memory of whole models is met within 1 %, with nothing fitt
     const Validation made = validate(runs, false);
     int64_t found = 0;
     for (const Compared& each : made.rows)
-        if (each.memory_error && (each.run->family == "smx" || each.run->family == "gold")) {
+        if (each.memory_error &&
+            (each.run->family == "smx" || (each.run->family == "gold" && each.run->job.shape.dim > 1024))) {
             ++found;
             INFO(each.run->id << " " << *each.memory_error);
             CHECK(std::abs(*each.memory_error) < 0.01);
         }
-    CHECK(found == 6);
+    CHECK(found == 17);
 }
 
 TEST_CASE("ratios between runs of one source, which no speed can be fitted to, are met") {
@@ -91,6 +96,18 @@ TEST_CASE("a fitted speed comes from rows of its own GPU and software, which are
     }
     // A group's only row is met exactly: it says nothing, and so it is marked.
     CHECK(std::abs(*row(made, "gold-a100-7b-tp1-pp4-memory-speed").time_error) < 0.01);
+}
+
+TEST_CASE("how far a kind of estimate was off is said of its own GPU, or of all where that has few runs") {
+    std::string gpu = "h100_96gb";
+    const Score own = accuracy(Stack::torchtitan, gpu);
+    CHECK(gpu == "h100_96gb");
+    CHECK(own.rows > 10);
+    CHECK(own.mean_absolute < 0.12);
+    gpu = "rtx4090";
+    const Score all = accuracy(Stack::torchtitan, gpu);
+    CHECK(gpu.empty());
+    CHECK(all.rows > own.rows);
 }
 
 TEST_CASE("what cannot be estimated is skipped, and says why") {

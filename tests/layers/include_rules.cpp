@@ -30,9 +30,8 @@ const std::map<std::string, Rooms>& table() {
         const Rooms backend{"core/base", "core/tensor", "core/comm", "core/trace"};
         const Rooms seen_by_view{"core/base", "core/trace",  "core/mesh",
                                  "core/time", "core/memory", "core/scenario"};
-        const Rooms window =
-            seen_by_view + Rooms{"app/i18n",       "app/gui/view",    "app/gui/panels", "app/gui/scene",
-                                 "app/gui/window", "app/gui/session", "app/gui/sandbox"};
+        const Rooms window = seen_by_view + Rooms{"app/i18n",       "app/gui/view",    "app/gui/panels",
+                                                  "app/gui/window", "app/gui/session", "app/gui/sandbox"};
         std::map<std::string, Rooms> made{
             {"core/base", {}},
             {"core/mesh", base},
@@ -56,7 +55,6 @@ const std::map<std::string, Rooms>& table() {
             {"app/gui/view", seen_by_view},
             {"app/gui/sandbox", base + Rooms{"core/scenario", "core/parallel"}},  // what strategies declare
             {"app/gui/panels", window},
-            {"app/gui/scene", window},
             {"app/gui/window", window},
             {"app/gui/session", window + Rooms{"core/run", "core/comm", "backends"}},  // comm: to hold ranks
             {"app/gui/main", window + Rooms{"app/html", "backends"}},
@@ -71,8 +69,8 @@ const std::map<std::string, Rooms>& table() {
 }
 
 /// Rooms that draw: only these may see a window header.
-const std::set<std::string> kDrawing{"app/gui",       "app/gui/main",   "app/gui/panels",
-                                     "app/gui/scene", "app/gui/window", "app/gui/session"};
+const std::set<std::string> kDrawing{"app/gui", "app/gui/main", "app/gui/panels", "app/gui/window",
+                                     "app/gui/session"};
 
 /// Headers that the build writes: they lie in no folder of the tree.
 // Not in the tree, or found on the include path of whoever compiles it: the version, and what stands for a

@@ -10,6 +10,7 @@
 #include "backends/registry.h"
 #include "core/memory/ledger.h"
 #include "core/run/run.h"
+#include "core/scenario/words.h"
 #include "tests/run/golden_case.h"
 #include "tests/run/same_record.h"
 #include "tests/test.h"
@@ -60,12 +61,14 @@ TEST_CASE("for every golden case a dry run records what the real run records: ev
 }
 
 TEST_CASE("and by every algorithm that a scenario may name") {
-    for (const std::string algorithm : {"direct", "recursive_doubling", "halving_doubling", "bruck",
-                                        "double_tree", "two_level", "pairwise", "swing", "double_ring", "auto"})
+    for (const std::string_view each : scenario::algorithms()) {
+        const std::string algorithm(each);
+        if (algorithm == name(Algorithm::native)) continue;  // threads have none
         for (const std::string name : {"toy_ddp4", "toy_fsdp3_uneven", "mlp_hsdp2x2_clip"})
             check_dry_is_real(
                 golden::scenario_text(golden::read_case(name), name) + "algorithm = \"" + algorithm + "\"\n",
                 name + " " + algorithm);
+    }
 }
 
 TEST_CASE(

@@ -18,8 +18,6 @@ namespace {
 
 using parallel::StrategyKey;
 
-constexpr std::array<std::string_view, 10> kProfiles{
-    "classroom", "laptop", "rtx4090", "a100_40gb", "a100", "h100", "h100_96gb", "h200", "b200", "gb200"};
 /// scenario::model_kinds(), and what a configuration is named like: chosen, it is a text to be typed on.
 constexpr std::array<std::string_view, 5> kModels{"toy", "mlp", "gpt", "llama", "hf:config.json"};
 constexpr std::array<std::string_view, 4> kPhases{"setup", "forward", "backward", "optimizer"};
@@ -193,7 +191,7 @@ std::vector<OfferedGroup> offered_groups(const Kinds& k) {
           {{"faults", "field", words, scenario::fault_fields()}, k.fault == "mismatch"}}},
         {"run",
          {{{"hardware", "ranks_per_node", integer}},
-          {{"hardware", "profile", words, kProfiles}},
+          {{"hardware", "profile", words, scenario::profiles()}},
           {{"run", "checked", flag}},
           {{"run", "schedule", text}, false}}},
     };

@@ -1,6 +1,10 @@
 // The strategies' options of a drawn case.
 #include <algorithm>
+#include <string>
+#include <vector>
 
+#include "core/base/kinds.h"
+#include "core/scenario/words.h"
 #include "tests/parallel/property/layout.h"
 
 namespace meshscope::test {
@@ -93,17 +97,19 @@ void draw_data_options(Dice& dice, const Layout& layout, const Keys& model, Keys
     }
 }
 
+/// All words but that of a library's own collectives, which threads have none of.
+std::vector<std::string> algorithms_of_threads() {
+    std::vector<std::string> words(scenario::algorithms().begin(), scenario::algorithms().end());
+    std::erase(words, name(Algorithm::native));
+    return words;
+}
+
 }  // namespace
 
 void draw_parallel(Dice& dice, const Layout& layout, Case& drawn) {
     Keys& parallel = drawn.parallel;
     draw_data_options(dice, layout, drawn.model, parallel);
-    if (dice.chance(30))
-        parallel.set_word("algorithm",
-                          dice.one_of<std::string>({"ring", "direct", "tree", "recursive_doubling",
-                                                    "halving_doubling", "star", "double_tree", "two_level",
-                                                    "bruck", "recursive_halving", "pairwise", "ring_pipeline",
-                                                    "scatter_all_gather", "swing", "double_ring", "auto"}));
+    if (dice.chance(30)) parallel.set_word("algorithm", dice.one_of(algorithms_of_threads()));
     if (layout.tp > 0) {
         if (layout.sequence) parallel.set("sequence_parallel", "true");
         if (layout.tokens && dice.chance(40)) parallel.set("loss_parallel", "true");
