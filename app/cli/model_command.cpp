@@ -10,13 +10,12 @@
 #include <utility>
 
 #include "app/cli/integer_option.h"
+#include "app/cli/model_argument.h"
 #include "app/cli/table.h"
 #include "core/base/error.h"
 #include "core/base/json_text.h"
 #include "core/nn/model/counts.h"
 #include "core/run/fit.h"
-#include "core/scenario/model_config.h"
-#include "core/scenario/scenario.h"
 
 namespace meshscope::cli {
 namespace {
@@ -26,24 +25,6 @@ struct ShowArguments {
     int64_t seq = 0;  ///< 0: the model's own
     bool json = false;
 };
-
-/// `context`: its longest sequence.
-struct Shown {
-    nn::ModelSpec spec;
-    std::string type, dtype;
-};
-
-Shown read(const std::string& name) {
-    if (name.starts_with(scenario::kConfigPrefix)) {
-        scenario::ModelConfig config =
-            scenario::read_model_config(name.substr(scenario::kConfigPrefix.size()));
-        return {std::move(config.spec), std::move(config.model_type), std::move(config.dtype)};
-    }
-    if (!name.ends_with(".toml")) throw UsageError({"cli.model.bad_name", {{"name", name}}});
-    const scenario::Scenario s = scenario::read_scenario(name);
-    if (!s.calls.empty()) throw InvalidArgument({"cli.model.no_model", {{"path", name}}});
-    return {s.model, s.model.kind, ""};
-}
 
 bool has_tokens(const nn::ModelSpec& spec) {
     return spec.vocab > 0;
@@ -60,7 +41,7 @@ int64_t windowed_layers(const nn::ModelSpec& spec) {
     return n;
 }
 
-nlohmann::ordered_json json_of(const Shown& shown, int64_t seq) {
+nlohmann::ordered_json json_of(const ModelArgument& shown, int64_t seq) {
     const nn::ModelSpec& spec = shown.spec;
     const nn::ParameterCounts counts = nn::count_parameters(spec);
     nlohmann::ordered_json json{
@@ -106,7 +87,7 @@ std::string giga(double flops) {
     return text.str();
 }
 
-void print_words(const Shown& shown, int64_t seq, CommandContext& context) {
+void print_words(const ModelArgument& shown, int64_t seq, CommandContext& context) {
     const nn::ModelSpec& spec = shown.spec;
     Table facts;
     const auto fact = [&](const char* id, std::string value) {
@@ -165,7 +146,7 @@ void print_words(const Shown& shown, int64_t seq, CommandContext& context) {
 
 void show(const ShowArguments& options, CommandContext& context) {
     context.json_errors = options.json;
-    const Shown shown = read(options.model);
+    const ModelArgument shown = model_argument(options.model);
     const int64_t seq = options.seq > 0 ? options.seq : std::max<int64_t>(shown.spec.seq, 1);
     if (options.json)
         context.out << json_text(json_of(shown, seq)) << '\n';

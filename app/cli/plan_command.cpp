@@ -9,7 +9,7 @@
 #include <optional>
 #include <ostream>
 
-#include "app/cli/progress.h"
+#include "app/cli/model_argument.h"
 #include "app/cli/table.h"
 #include "app/cli/usage.h"
 #include "core/base/json_text.h"
@@ -18,8 +18,6 @@
 #include "core/estimate/plan.h"
 #include "core/estimate/validation.h"
 #include "core/run/fit.h"
-#include "core/scenario/model_config.h"
-#include "core/scenario/scenario.h"
 
 namespace meshscope::cli {
 namespace {
@@ -57,22 +55,15 @@ Stack stack_of(const std::string& word) {
     throw UsageError({"cli.plan.unknown_stack", {{"stack", word}, {"known", known}}});
 }
 
-/// Of a scenario file, or of a configuration: hf:FILE.
-nn::ModelSpec model_of(const std::string& name) {
-    if (name.starts_with(scenario::kConfigPrefix))
-        return scenario::read_model_config(name.substr(scenario::kConfigPrefix.size())).spec;
-    return scenario::read_scenario(name).model;
-}
-
 Question question_of(const PlanArguments& options) {
     expect("--gpus", options.gpus, 1, kMostGpus);
     expect("--gpus-per-node", options.gpus_per_node, 1, kMostGpus);
     expect("--top", options.top, 1, 1000);
     expect("--lora", options.lora, 0, 4096);
     Question question;
-    const nn::ModelSpec model = model_of(options.model);
-    const auto shape = shape_of(model);
-    if (!shape) throw UsageError({"cli.plan.no_transformer", {{"kind", model.kind}}});
+    const ModelArgument model = model_argument(options.model);
+    const auto shape = shape_of(model.spec);
+    if (!shape) throw UsageError({"cli.plan.no_transformer", {{"kind", model.type}}});
     question.shape = *shape;
     if (options.seq != 0) {
         expect("--seq", options.seq, 1, int64_t{1} << 30);

@@ -1,0 +1,24 @@
+#include "app/cli/model_argument.h"
+
+#include <utility>
+
+#include "app/cli/command.h"
+#include "core/base/error.h"
+#include "core/scenario/model_config.h"
+#include "core/scenario/scenario.h"
+
+namespace meshscope::cli {
+
+ModelArgument model_argument(const std::string& name) {
+    if (name.starts_with(scenario::kConfigPrefix)) {
+        scenario::ModelConfig config =
+            scenario::read_model_config(name.substr(scenario::kConfigPrefix.size()));
+        return {std::move(config.spec), std::move(config.model_type), std::move(config.dtype)};
+    }
+    if (!name.ends_with(".toml")) throw UsageError({"cli.model.bad_name", {{"name", name}}});
+    const scenario::Scenario s = scenario::read_scenario(name);
+    if (!s.calls.empty()) throw InvalidArgument({"cli.model.no_model", {{"path", name}}});
+    return {s.model, s.model.kind, ""};
+}
+
+}  // namespace meshscope::cli
