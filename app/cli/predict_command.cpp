@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -42,6 +43,7 @@ struct Prediction {
     int64_t measured_step_ns = 0;               ///< the last step on this machine's own clock
     std::optional<memory::ModelState> formula;  ///< none where nothing is trained
     std::optional<double> activations;          ///< by formula, of transformers
+    int64_t device_bytes = 0;                   ///< memory of the profile's device; 0: not known
     int32_t world_size = 0;
     int32_t steps_run = 0, steps = 0;  ///< the first ones, of the scenario's
     bool short_cycle = false;          ///< they are a whole cycle, shorter than the scenario's
@@ -64,6 +66,10 @@ int64_t of(const Summary::Rank& rank, MemoryCategory category) {
 const Summary::Rank& fullest(const Summary& summary) {
     return *std::max_element(summary.ranks.begin(), summary.ranks.end(),
                              [](const auto& a, const auto& b) { return a.peak.bytes < b.peak.bytes; });
+}
+
+bool fits(const Prediction& answer) {
+    return fullest(answer.predicted).peak.bytes <= answer.device_bytes;
 }
 
 ordered_json to_json(const Summary& summary) {
@@ -111,6 +117,11 @@ void print_json(const Prediction& answer, CommandContext& context) {
         out["formula"]["activations"] = *answer.activations;
         out["formula"]["activations_source"] = "Korthikanti et al., arXiv 2205.05198";
     }
+    if (answer.device_bytes > 0)
+        out["device"] = {{"profile", answer.predicted.profile},
+                         {"memory_bytes", answer.device_bytes},
+                         {"peak_bytes", fullest(answer.predicted).peak.bytes},
+                         {"fits", fits(answer)}};
     out["steps"] = {{"run", answer.steps_run}, {"of", answer.steps}};
     if (answer.short_cycle) out["steps"]["short_cycle"] = true;
     if (answer.measured) {
@@ -190,6 +201,19 @@ void print_memory(const Prediction& answer, const CommandContext& context) {
         context.out << context.text("cli.predict.activations",
                                     {{"korthikanti", std::string("arXiv 2205.05198")}})
                     << '\n';
+}
+
+/// Whether the fullest rank's tensors fit into the profile's device.
+void print_fit(const Prediction& answer, const CommandContext& context) {
+    if (answer.device_bytes == 0) return;
+    const int64_t peak = fullest(answer.predicted).peak.bytes;
+    const bool fit = fits(answer);
+    context.out << context.text(fit ? "cli.predict.fits" : "cli.predict.too_small",
+                                {{"peak", run::bytes_text(peak)},
+                                 {"profile", answer.predicted.profile},
+                                 {"memory", run::bytes_text(answer.device_bytes)},
+                                 {"difference", run::bytes_text(std::abs(answer.device_bytes - peak))}})
+                << '\n';
 }
 
 void print_ranks(const Prediction& answer, const CommandContext& context) {
@@ -272,6 +296,7 @@ void predict(const PredictArguments& options, CommandContext& context) {
             return;
         }
         answer.predicted = run::summarize(*result.trace, scenario.hardware, time::Absent::as_present);
+        answer.device_bytes = scenario.hardware.memory_bytes;
     }
     if (scenario.calls.empty()) answer.formula = run::zero_formula(scenario);
     answer.activations = run::activation_formula(scenario);
@@ -302,6 +327,7 @@ void predict(const PredictArguments& options, CommandContext& context) {
                 << '\n';
     if (!answer.predicted.collectives.empty()) print_collectives(answer, context);
     print_memory(answer, context);
+    print_fit(answer, context);
     print_ranks(answer, context);
     if (answer.steps_run < answer.steps)
         context.out << context.text(

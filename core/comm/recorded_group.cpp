@@ -106,7 +106,7 @@ void RecordedGroup::enter(const CollectiveCall& call, Work::State& state) {
     event->group = group_->index;
     event->sequence = checked.sequence;
     event->peer = checked.peer < 0 ? -1 : group_->ranks[static_cast<std::size_t>(checked.peer)].value;
-    event->padding = static_cast<int32_t>(call.options->padding);
+    event->padding = call.options->padding;
     event->in_elements = checked.in_elements;
     event->out_elements = checked.out_elements;
 }

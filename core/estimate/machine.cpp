@@ -29,6 +29,7 @@ Machine::Machine(const time::Profile& profile, int64_t gpus_per_node, double spe
     profile_.flops_per_s *= speed;
     profile_.bfloat16_flops_per_s *= speed;
     profile_.memory_bytes_per_s *= kMemoryShare;
+    profile_.attention_share = 1;  // attention_s() is told the share of its own kernel
 }
 
 double Machine::product_s(double m, double n, double k, double batch) const {

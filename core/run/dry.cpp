@@ -3,21 +3,15 @@
 #include <algorithm>
 
 #include "core/base/clock.h"
+#include "core/base/error.h"
 #include "core/comm/dry_group.h"
-#include "core/mesh/roles.h"
+#include "core/run/dry_roles.h"
+#include "core/run/fit.h"
 #include "core/run/plan.h"
 #include "core/run/rank.h"
 
 namespace meshscope::run {
 namespace {
-
-/// The coordinates of a dim that are run.
-std::vector<int64_t> chosen(int64_t size, bool all) {
-    std::vector<int64_t> coordinates;
-    for (int64_t c = 0; c < size; ++c)
-        if (all || c == 0 || c + 1 == size) coordinates.push_back(c);
-    return coordinates;
-}
 
 /// At most so many of them, the first and the last among them where they are two; 0: all.
 std::vector<int32_t> spread(const std::vector<int32_t>& ranks, int32_t most) {
@@ -36,32 +30,20 @@ bool every_rank_differs(const scenario::Scenario& scenario) {
         .is(&parallel::Declaration::ranks_own_whole, scenario.parallel);
 }
 
-}  // namespace
+/// So many ranks are run without asking whether fewer would do.
+constexpr int32_t kFewRanks = 16;
 
-std::vector<int32_t> distinct_ranks(const mesh::DeviceMesh& mesh, int32_t world_size, int32_t all_up_to) {
-    const std::vector<int64_t> ranks = mesh.ranks(GlobalRank{0});
-    std::vector<int32_t> found;
-    if (world_size <= all_up_to) {
-        found.assign(ranks.begin(), ranks.end());
-        std::sort(found.begin(), found.end());
-        return found;
-    }
-    const mesh::Roles roles = mesh::roles_of(mesh.names());
-    std::vector<int64_t> places{0};  // into the row-major list of ranks
-    for (int64_t d = 0; d < mesh.ndim(); ++d) {
-        std::vector<int64_t> next;
-        for (const int64_t place : places)
-            for (const int64_t c :
-                 chosen(mesh.size(d), static_cast<std::size_t>(d) == roles.of(mesh::Role::pp) ||
-                                          static_cast<std::size_t>(d) == roles.of(mesh::Role::cp)))
-                next.push_back(place * mesh.size(d) + c);
-        places = std::move(next);
-    }
-    for (const int64_t place : places)
-        found.push_back(static_cast<int32_t>(ranks[static_cast<std::size_t>(place)]));
-    std::sort(found.begin(), found.end());
-    return found;
+/// What a step's operations are counted in is 63 bits wide; so many take a GPU an hour.
+constexpr double kMostOperations = 0x1p62;
+
+void require_countable(const scenario::Scenario& scenario) {
+    const double operations = generous_operations(scenario);
+    if (operations <= kMostOperations) return;
+    throw InvalidArgument(
+        {"predict.too_many_operations", {{"operations", operations}, {"most", kMostOperations}}});
 }
+
+}  // namespace
 
 int32_t telling_steps(const scenario::Scenario& scenario) {
     constexpr int64_t kFew = 3, kMost = 64;
@@ -75,25 +57,48 @@ int32_t telling_steps(const scenario::Scenario& scenario) {
 }
 
 DryResult run_dry(const scenario::Scenario& scenario, const DryOptions& options) {
+    require_countable(scenario);
     const RunPlan plan = plan_dry_run(scenario, options.steps);
     const int32_t world_size = plan.world_size();
     std::vector<trace::RankRecord> records(static_cast<std::size_t>(world_size));
     RunControl control{.vote = StopVote(nullptr), .epoch_ns = steady_ns()};
 
     DryResult result;
-    const int32_t all_up_to = every_rank_differs(scenario) ? world_size : options.all_up_to;
-    const std::vector<int32_t> wanted =
+    const bool all_differ = every_rank_differs(scenario);
+    const int32_t all_up_to = all_differ ? world_size : options.all_up_to;
+    std::vector<int32_t> wanted =
         spread(distinct_ranks(plan.mesh, world_size, all_up_to), options.most_ranks);
-    for (const int32_t rank : wanted) {
-        if (options.cancel != nullptr && options.cancel->load()) break;
+    auto expected = static_cast<int32_t>(wanted.size());
+    std::vector<bool> done(records.size());
+    /// Null when cancelled.
+    const auto record_of = [&](int32_t rank) -> const trace::RankRecord* {
+        const auto at = static_cast<std::size_t>(rank);
+        if (done[at]) return &records[at];
+        if (options.cancel != nullptr && options.cancel->load()) return nullptr;
         comm::DryTransport transport(GlobalRank{rank}, world_size);
         RankResult made;  // of which a prediction shows the record alone
         train_rank(transport, plan, control, made);
-        records[static_cast<std::size_t>(rank)] = std::move(made.record);
+        records[at] = std::move(made.record);
+        done[at] = true;
         result.ranks.push_back(rank);
-        if (options.progress)
-            options.progress(static_cast<int32_t>(result.ranks.size()), static_cast<int32_t>(wanted.size()));
+        const auto n = static_cast<int32_t>(result.ranks.size());
+        if (options.progress) options.progress(n, std::max(n, expected));
+        return &records[at];
+    };
+    if (expected > kFewRanks && !all_differ && world_size > options.all_up_to && options.most_ranks == 0) {
+        expected = kFewRanks;  // more or less: what is compared says it
+        wanted = fewest_ranks(plan.mesh, scenario.parallel.context.load_balance, record_of);
+        expected = static_cast<int32_t>(wanted.size());
     }
+    for (const int32_t rank : wanted)
+        if (record_of(rank) == nullptr) break;
+    // Those that were run to be compared have met none of their neighbours.
+    std::erase_if(result.ranks, [&](int32_t rank) {
+        if (std::ranges::binary_search(wanted, rank)) return false;
+        records[static_cast<std::size_t>(rank)] = {};
+        return true;
+    });
+    std::ranges::sort(result.ranks);
 
     trace::RunInfo info = describe_run(plan);
     info.steps = plan.scenario.steps;

@@ -6,7 +6,6 @@
 #include <memory>
 #include <vector>
 
-#include "core/mesh/device_mesh.h"
 #include "core/scenario/scenario.h"
 #include "core/trace/trace.h"
 
@@ -16,7 +15,7 @@ namespace meshscope::run {
 struct DryOptions {
     int32_t steps = 0;       ///< at most this many steps; 0: all of the scenario's
     int32_t most_ranks = 0;  ///< of the ranks that stand for all, evenly spread; 0: all of them
-    int32_t all_up_to = 64;  ///< every rank of a world up to this size, one of each role of a larger one
+    int32_t all_up_to = 64;  ///< every rank of a world up to this size, of a larger one those of dry_roles.h
     std::function<void(int32_t ranks_done, int32_t ranks)> progress;
     const std::atomic<bool>* cancel =
         nullptr;  ///< asked between ranks: the result then holds those that are done
@@ -29,12 +28,6 @@ struct DryResult {
     std::vector<int32_t> ranks;  ///< ascending
 };
 
-/// The ranks that stand for all: every rank of the mesh when the world has at most `all_up_to`, else those
-/// whose coordinate is the first or the last in each mesh dim, and any in the pp and cp dims, where each
-/// stage and each part of the sequence is other work. So the tails of uneven shards are among them; what lies
-/// between is taken to do as they do.
-std::vector<int32_t> distinct_ranks(const mesh::DeviceMesh& mesh, int32_t world_size, int32_t all_up_to);
-
 /// How many steps show everything that a scenario's steps do: three, or as many as what comes late needs (the
 /// first evaluation and one more, PowerSGD's first two compressed ones); all of uneven inputs, whose end
 /// depends on their number. Never more than the scenario has, nor than 64.
@@ -45,6 +38,9 @@ int32_t telling_steps(const scenario::Scenario& scenario);
 /// allocation, kernel and collective is recorded as in a real run. Collectives and memory equal a real run's,
 /// byte for byte, as long as nothing that is decided depends on the numbers themselves. Cost: about 0.1 ms an
 /// event of a rank that is run, plus memory for the trace.
+///
+/// Sizes are 64 bits wide: what limits a model is this machine's memory and addresses. Throws InvalidArgument
+/// ("predict.too_many_operations": operations, most) where a rank's step could not be counted in 63 bits.
 DryResult run_dry(const scenario::Scenario& scenario, const DryOptions& options = {});
 
 /// Plain calls run dry meet nobody. So they are walked through here, from the record of all ranks:

@@ -330,6 +330,20 @@ void require_fit(const scenario::Scenario& scenario, const RunPlace& place) {
     if (const auto left = address_space_left()) require_process_fit(scenario, place, *left);
 }
 
+double generous_operations(const scenario::Scenario& s) {
+    if (!s.calls.empty()) return 0;
+    const Sizes sizes = sizes_of(s);
+    const auto dim = static_cast<double>(s.model.dim), hidden = static_cast<double>(s.model.hidden);
+    const auto seq = static_cast<double>(std::max<int64_t>(s.model.seq, 1));
+    const auto layers = static_cast<double>(s.model.layers), vocab = static_cast<double>(s.model.vocab);
+    // The last stage has the head too, and stages may be uneven.
+    const double stages = std::max(sizes.pp / 2, 1.0), head = 2 * vocab * dim;
+    const double numbers = layers * (dim + hidden) + vocab;
+    const double a_token =
+        (8 * sizes.parameters + 18 * layers * seq * dim + 64 * numbers) / stages + 8 * head + 64 * vocab;
+    return sizes.rows * seq * a_token / (sizes.tp * sizes.cp);
+}
+
 std::string bytes_text(int64_t bytes) {
     constexpr std::array kUnits{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     auto value = static_cast<double>(bytes);

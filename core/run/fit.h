@@ -53,6 +53,10 @@ void require_process_fit(const scenario::Scenario& scenario, const RunPlace& pla
 /// Both, with what this machine has free and this process may map now. Cost for a small run: 0.3 ms.
 void require_fit(const scenario::Scenario& scenario, const RunPlace& place);
 
+/// The operations of a step on the rank that has most, rather too many than too few: products three times
+/// (four where they run again), attention, and what each number of a layer takes. Infinity is possible.
+double generous_operations(const scenario::Scenario& scenario);
+
 /// "1.5 GiB": three figures of the largest unit that is not above it.
 std::string bytes_text(int64_t bytes);
 

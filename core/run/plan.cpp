@@ -126,6 +126,11 @@ mesh::DeviceMesh build_mesh(const scenario::Scenario& scenario) {
 std::vector<int32_t> node_of_rank(const scenario::Scenario& scenario, const mesh::DeviceMesh& mesh) {
     if (!scenario.node_of_rank.empty()) return scenario.node_of_rank;
     std::vector<int32_t> nodes(static_cast<std::size_t>(scenario::world_size(scenario)), 0);
+    const int64_t together = mesh.ndim() < 2 ? mesh.size() : mesh.size() / mesh.size(0);
+    if (const int32_t most = scenario.hardware.node_ranks; most > 0 && together > most) {
+        for (std::size_t r = 0; r < nodes.size(); ++r) nodes[r] = static_cast<int32_t>(r) / most;
+        return nodes;
+    }
     if (mesh.ndim() < 2) return nodes;
     for (std::size_t r = 0; r < nodes.size(); ++r)
         if (const auto coordinate = mesh.coordinate(GlobalRank{static_cast<int32_t>(r)}))

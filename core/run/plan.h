@@ -76,7 +76,8 @@ RunPlan plan_search(const RunPlan& first, int32_t step);
 mesh::DeviceMesh build_mesh(const scenario::Scenario& scenario);
 
 /// Which node each rank of the world stands on: as [hardware] says, else one node a row of a 2-D or larger
-/// mesh, else one for all.
+/// mesh, else one for all; where the profile knows how many devices a machine has and that would be more, as
+/// many as it has, counted from rank 0.
 std::vector<int32_t> node_of_rank(const scenario::Scenario& scenario, const mesh::DeviceMesh& mesh);
 
 /// What a planned run is, before it has run: everything of RunInfo but steps, losses and gradient norms.

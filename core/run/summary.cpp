@@ -57,6 +57,7 @@ Summary summarize(const trace::Trace& trace, const time::Profile& profile, time:
     const time::Clock clock = time::modelled(trace, profile, absent);
     const time::Interval span = time::span_of_step(trace, clock, summary.step);
     summary.step_ns = span.end_ns - span.begin_ns;
+    const time::Interval of_bubbles = time::bubble_span(trace, clock, summary.step);
     for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
         if (trace.ranks[r].events.empty()) continue;
         Summary::Rank& rank = summary.ranks.emplace_back();
@@ -68,7 +69,7 @@ Summary summarize(const trace::Trace& trace, const time::Profile& profile, time:
             rank.flops += e.flops;
         }
         rank.overlap = time::overlap(trace, clock, rank.rank, summary.step);
-        rank.bubble = time::bubble(trace, clock, rank.rank, summary.step);
+        rank.bubble = time::bubble(trace, clock, rank.rank, summary.step, of_bubbles);
         take_larger(summary.collectives, collectives_of(trace, r, summary.step));
     }
     return summary;

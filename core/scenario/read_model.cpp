@@ -17,7 +17,8 @@ namespace {
 
 constexpr IntegerRange kSeed{0, std::numeric_limits<int64_t>::max()};
 constexpr int64_t kMostSamples = std::numeric_limits<int32_t>::max();
-constexpr int64_t kMostParameters = int64_t{1} << 31;
+/// Up to here every count of them is exact in a double too, and 1,024 bytes for each are below 2^63.
+constexpr int64_t kMostParameters = int64_t{1} << 53;
 
 bool is_transformer(const std::string& kind) {
     return kind == "gpt" || kind == "llama";

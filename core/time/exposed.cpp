@@ -1,11 +1,20 @@
 #include "core/time/exposed.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/base/error.h"
 
 namespace meshscope::time {
+namespace {
+
+bool is_in_bubble(const trace::Event& e, int32_t step, bool passes_only) {
+    return e.step == step && e.phase != Phase::evaluation &&
+           (!passes_only || e.phase == Phase::forward || e.phase == Phase::backward);
+}
+
+}  // namespace
 
 std::vector<Interval> unite(std::vector<Interval> intervals) {
     std::sort(intervals.begin(), intervals.end(), [](const Interval& a, const Interval& b) {
@@ -44,33 +53,38 @@ int64_t total_ns(const std::vector<Interval>& intervals) {
     return sum;
 }
 
+Interval bubble_span(const trace::Trace& trace, const Clock& clock, int32_t step, bool passes_only) {
+    std::optional<Interval> span;
+    for (size_t r = 0; r < std::min(trace.ranks.size(), clock.events.size()); ++r) {
+        for (const trace::Event& e : trace.ranks[r].events) {
+            if (!is_in_bubble(e, step, passes_only)) continue;
+            const Interval& at = clock.events[r][static_cast<size_t>(e.id)];
+            if (!span) span = at;
+            span->begin_ns = std::min(span->begin_ns, at.begin_ns);
+            span->end_ns = std::max(span->end_ns, at.end_ns);
+        }
+    }
+    return span.value_or(Interval{});
+}
+
 Bubble bubble(const trace::Trace& trace, const Clock& clock, int32_t rank, int32_t step, bool passes_only) {
+    return bubble(trace, clock, rank, step, bubble_span(trace, clock, step, passes_only), passes_only);
+}
+
+Bubble bubble(const trace::Trace& trace, const Clock& clock, int32_t rank, int32_t step, const Interval& span,
+              bool passes_only) {
     const auto ranks = static_cast<int64_t>(std::min(trace.ranks.size(), clock.events.size()));
     if (rank < 0 || rank >= ranks) {
         throw InvalidArgument({"time.no_rank", {{"rank", int64_t{rank}}, {"ranks", ranks}}});
     }
-    const auto counts = [&](const trace::Event& e) {
-        return e.step == step && e.phase != Phase::evaluation &&
-               (!passes_only || e.phase == Phase::forward || e.phase == Phase::backward);
-    };
-    std::vector<Interval> busy, all;
-    for (size_t r = 0; r < static_cast<size_t>(ranks); ++r) {
-        for (const trace::Event& e : trace.ranks[r].events) {
-            if (!counts(e)) continue;
-            const Interval& at = clock.events[r][static_cast<size_t>(e.id)];
-            all.push_back(at);
-            const bool computes = e.kind == trace::EventKind::compute && e.stream == Stream::compute;
-            if (computes && static_cast<int32_t>(r) == rank) busy.push_back(at);
-        }
-    }
+    const auto r = static_cast<size_t>(rank);
+    std::vector<Interval> busy;
+    for (const trace::Event& e : trace.ranks[r].events)
+        if (is_in_bubble(e, step, passes_only) && e.kind == trace::EventKind::compute &&
+            e.stream == Stream::compute)
+            busy.push_back(clock.events[r][static_cast<size_t>(e.id)]);
     Bubble result;
-    if (all.empty()) return result;
-    int64_t begin = all.front().begin_ns, end = all.front().end_ns;
-    for (const Interval& at : all) {
-        begin = std::min(begin, at.begin_ns);
-        end = std::max(end, at.end_ns);
-    }
-    result.span_ns = end - begin;
+    result.span_ns = span.end_ns - span.begin_ns;
     result.busy_ns = total_ns(unite(std::move(busy)));
     result.idle_ns = result.span_ns - result.busy_ns;
     return result;

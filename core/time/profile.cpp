@@ -33,8 +33,12 @@ void check(const Profile& profile) {
     for (const auto& [key, speed] : speeds) {
         if (!(speed > 0.0) || !std::isfinite(speed)) refuse(key);
     }
+    if (!(profile.attention_share > 0) || !std::isfinite(profile.attention_share)) refuse("attention_share");
     const std::pair<const char*, double> may_be_0[] = {
         {"bfloat16_flops_per_s", profile.bfloat16_flops_per_s},
+        {"float16_flops_per_s", profile.float16_flops_per_s},
+        {"tf32_flops_per_s", profile.tf32_flops_per_s},
+        {"fp8_flops_per_s", profile.fp8_flops_per_s},
         {"half_speed_flops", profile.half_speed_flops},
         {"memory_bytes", static_cast<double>(profile.memory_bytes)},
         {"node_bytes_per_s", profile.node_bytes_per_s},
@@ -48,7 +52,8 @@ void check(const Profile& profile) {
     }
     const std::pair<const char*, int64_t> waits[] = {{"launch_ns", profile.launch_ns},
                                                      {"latency_inside_ns", profile.latency_inside_ns},
-                                                     {"latency_between_ns", profile.latency_between_ns}};
+                                                     {"latency_between_ns", profile.latency_between_ns},
+                                                     {"node_ranks", profile.node_ranks}};
     for (const auto& [key, wait] : waits) {
         if (wait < 0) refuse(key);
     }
@@ -57,34 +62,56 @@ void check(const Profile& profile) {
 // A record from elsewhere may claim any number of bytes: thousands of such calls must still add up.
 constexpr int64_t kLongestNs = int64_t{1} << 50;
 
-int64_t transfer_ns(int64_t bytes, double bytes_per_s) {
+// One kernel of a large model on slow hardware takes longer; a replay adds up to kEndOfTimeNs at most.
+constexpr int64_t kLongestComputeNs = int64_t{1} << 58;
+
+namespace {
+
+int64_t longest_ns(int64_t amount, double a_second, int64_t most_ns) {
     // Multiplied before divided, in long double: a quotient that is a whole number comes out whole, so ceil
     // adds nothing.
-    const long double ns = 1e9L * static_cast<long double>(bytes) / static_cast<long double>(bytes_per_s);
-    return static_cast<int64_t>(std::min(std::ceil(ns), static_cast<long double>(kLongestNs)));
+    const long double ns = 1e9L * static_cast<long double>(amount) / static_cast<long double>(a_second);
+    return static_cast<int64_t>(std::min(std::ceil(ns), static_cast<long double>(most_ns)));
+}
+
+}  // namespace
+
+int64_t transfer_ns(int64_t bytes, double bytes_per_s) {
+    return longest_ns(bytes, bytes_per_s, kLongestNs);
 }
 
 int64_t compute_ns(const Profile& profile, int64_t flops, int64_t touched_bytes) {
-    return profile.launch_ns + std::max(transfer_ns(flops, profile.flops_per_s),
-                                        transfer_ns(touched_bytes, profile.memory_bytes_per_s));
+    return profile.launch_ns +
+           std::max(longest_ns(flops, profile.flops_per_s, kLongestComputeNs),
+                    longest_ns(touched_bytes, profile.memory_bytes_per_s, kLongestComputeNs));
 }
 
 bool is_product(std::string_view kernel) {
-    return kernel.starts_with("linear") || kernel.starts_with("attention");
+    return kernel.starts_with("linear") || (kernel.starts_with("attention") && kernel != "attention.merge");
+}
+
+double peak_flops_per_s(const Profile& profile, std::string_view kernel, DType dtype) {
+    if (dtype != DType::bfloat16 && dtype != DType::float16)
+        return profile.tf32 && profile.tf32_flops_per_s > 0 && is_product(kernel) ? profile.tf32_flops_per_s
+                                                                                  : profile.flops_per_s;
+    double peak = dtype == DType::float16 ? profile.float16_flops_per_s : 0;
+    if (peak == 0) peak = profile.bfloat16_flops_per_s;
+    if (peak == 0) return profile.flops_per_s;
+    return kernel.starts_with("attention") && is_product(kernel) ? peak * profile.attention_share : peak;
 }
 
 int64_t compute_ns(const Profile& profile, std::string_view kernel, DType dtype, int64_t flops,
                    int64_t touched_bytes) {
-    double flops_per_s = profile.flops_per_s, bytes_per_s = profile.memory_bytes_per_s;
-    if (dtype == DType::bfloat16 && profile.bfloat16_flops_per_s > 0)
-        flops_per_s = profile.bfloat16_flops_per_s;
+    constexpr std::string_view kAgain = ".recompute";  // trace::Recorder::set_recompute
+    if (kernel.ends_with(kAgain)) kernel.remove_suffix(kAgain.size());
+    double flops_per_s = peak_flops_per_s(profile, kernel, dtype), bytes_per_s = profile.memory_bytes_per_s;
     const auto ramp = is_product(kernel) ? static_cast<int64_t>(profile.half_speed_flops) : int64_t{0};
     if (const auto own = profile.kernels.find(std::string(kernel)); own != profile.kernels.end()) {
         if (own->second.flops_per_s > 0) flops_per_s = own->second.flops_per_s;
         if (own->second.bytes_per_s > 0) bytes_per_s = own->second.bytes_per_s;
     }
-    return profile.launch_ns +
-           std::max(transfer_ns(flops + ramp, flops_per_s), transfer_ns(touched_bytes, bytes_per_s));
+    return profile.launch_ns + std::max(longest_ns(flops + ramp, flops_per_s, kLongestComputeNs),
+                                        longest_ns(touched_bytes, bytes_per_s, kLongestComputeNs));
 }
 
 int64_t hop_ns(const Profile& profile, int64_t bytes, Link link, bool reduces) {

@@ -26,6 +26,13 @@ struct Profile {
     int64_t latency_inside_ns = 0, latency_between_ns = 0;  ///< a hop
     double bandwidth_inside_bytes_per_s = 0, bandwidth_between_bytes_per_s = 0;
     double bfloat16_flops_per_s = 0;  ///< the same for bfloat16; 0: as float32
+    double float16_flops_per_s = 0;   ///< 0: as bfloat16
+    double tf32_flops_per_s = 0;      ///< float32 products in TensorFloat-32; 0: there is none
+    double fp8_flops_per_s = 0;       ///< 8-bit floats; 0: there are none
+    bool tf32 = false;  ///< float32 products run in TF32 (torch.set_float32_matmul_precision("high"))
+    /// How fast attention's kernels are beside large products, in the dtypes of 16 bits.
+    double attention_share = 1;
+    int32_t node_ranks = 0;  ///< a machine's devices; 0: not known
     /// A matrix product of this many operations runs at half that speed: f operations take (f + this) /
     /// speed.
     double half_speed_flops = 0;
@@ -50,14 +57,23 @@ void check(const Profile& profile);
 /// days, which only a made-up record reaches.
 int64_t transfer_ns(int64_t bytes, double bytes_per_s);
 
-/// launch + max(flops / flops_per_s, touched_bytes / memory_bytes_per_s), each rounded up to a nanosecond.
+/// The latest that anything on the modelled clock ends: 73 years.
+inline constexpr int64_t kEndOfTimeNs = int64_t{1} << 61;
+
+/// launch + max(flops / flops_per_s, touched_bytes / memory_bytes_per_s), each rounded up to a nanosecond and
+/// at most 2^58 ns, 9 years.
 int64_t compute_ns(const Profile& profile, int64_t flops, int64_t touched_bytes);
 
-/// Whether a kernel's time goes into matrix products: "linear…", "attention…".
+/// Whether a kernel's time goes into matrix products: "linear…", "attention…" but for "attention.merge",
+/// which adds up the parts of a cut sequence.
 bool is_product(std::string_view kernel);
 
+/// Operations a second of a kernel's large calls in a dtype: the dtype's peak, float32 products in TF32 where
+/// the profile says so, attention in 16 bits at its share; not a kernel's own speed.
+double peak_flops_per_s(const Profile& profile, std::string_view kernel, DType dtype);
+
 /// The same for a kernel by its name and dtype: products ("linear…", "attention…") with their ramp, others by
-/// their own speeds where the profile has them.
+/// their own speeds where the profile has them. What runs again ("linear.recompute") is as fast as at first.
 int64_t compute_ns(const Profile& profile, std::string_view kernel, DType dtype, int64_t flops,
                    int64_t touched_bytes);
 

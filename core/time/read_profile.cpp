@@ -121,6 +121,22 @@ class Reader {
         return *value * unit;
     }
 
+    /// A whole number from 1; 0 when it is left out.
+    int32_t whole(const toml::table& in, const std::string& name, const char* key, int32_t most) {
+        const double value = number(in, name, key, 1, Wanted::positive_if_there, most);
+        if (value != std::floor(value))
+            add(in.get(key)->source(),
+                {"time.profile.not_whole", {{"key", full(name, key)}, {"value", value}}});
+        return static_cast<int32_t>(value);
+    }
+    bool boolean(const toml::table& in, const std::string& name, const char* key, bool absent) {
+        const toml::node* node = in.get(key);
+        if (node == nullptr) return absent;
+        if (!node->is_boolean())
+            add(node->source(), {"time.profile.not_a_boolean", {{"key", full(name, key)}}});
+        return node->value_or(absent);
+    }
+
     static std::string full(const std::string& table, std::string_view key) {
         return table.empty() ? std::string(key) : table + "." + std::string(key);
     }
@@ -136,7 +152,9 @@ class Reader {
     std::set<std::string> meant_;  ///< keys that another one seems to be, misspelt
 };
 
-constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+constexpr double kGiB = 1024.0 * 1024.0 * 1024.0, kMostGiB = 1e6;
+
+constexpr int32_t kMostNodeRanks = 65536;
 
 int64_t nanoseconds(double ns) {
     return static_cast<int64_t>(std::llround(ns));
@@ -146,26 +164,33 @@ void read_compute(Reader& reader, const toml::table& root, Profile& profile) {
     const std::string name = "compute";
     const toml::table& compute =
         reader.table(root, name,
-                     {"float32_gflops", "bfloat16_gflops", "efficiency", "half_speed_gflop",
-                      "memory_GB_per_s", "memory_GiB", "launch_us", "reduce_GB_per_s", "overlap", "kernels"});
+                     {"float32_gflops", "tf32_gflops", "bfloat16_gflops", "float16_gflops", "fp8_gflops",
+                      "tf32", "efficiency", "attention_efficiency", "half_speed_gflop", "memory_GB_per_s",
+                      "memory_GiB", "launch_us", "reduce_GB_per_s", "overlap", "kernels"});
     double efficiency = reader.number(compute, name, "efficiency", 1, Wanted::positive_if_there, 1.0);
     if (efficiency == 0) efficiency = 1;
     profile.flops_per_s = reader.number(compute, name, "float32_gflops", 1e9, Wanted::positive) * efficiency;
     profile.bfloat16_flops_per_s =
         reader.number(compute, name, "bfloat16_gflops", 1e9, Wanted::positive_if_there) * efficiency;
+    profile.float16_flops_per_s =
+        reader.number(compute, name, "float16_gflops", 1e9, Wanted::positive_if_there) * efficiency;
+    profile.tf32_flops_per_s =
+        reader.number(compute, name, "tf32_gflops", 1e9, Wanted::positive_if_there) * efficiency;
+    profile.fp8_flops_per_s =
+        reader.number(compute, name, "fp8_gflops", 1e9, Wanted::positive_if_there) * efficiency;
+    profile.tf32 = reader.boolean(compute, name, "tf32", false);
+    if (profile.tf32 && profile.tf32_flops_per_s == 0) reader.missing(compute, "compute.tf32_gflops");
+    const double attention =
+        reader.number(compute, name, "attention_efficiency", 1, Wanted::positive_if_there, 1.0);
+    if (attention > 0) profile.attention_share = attention / efficiency;
+    profile.memory_bytes =
+        std::llround(reader.number(compute, name, "memory_GiB", kGiB, Wanted::positive_if_there, kMostGiB));
     profile.half_speed_flops = reader.number(compute, name, "half_speed_gflop", 1e9, Wanted::from_zero, 1e6);
     profile.memory_bytes_per_s = reader.number(compute, name, "memory_GB_per_s", 1e9, Wanted::positive);
-    profile.memory_bytes =
-        std::llround(reader.number(compute, name, "memory_GiB", kGiB, Wanted::positive_if_there, 1e6));
     profile.launch_ns = nanoseconds(reader.number(compute, name, "launch_us", 1e3, Wanted::from_zero, 1e9));
     profile.reduce_bytes_per_s =
         reader.number(compute, name, "reduce_GB_per_s", 1e9, Wanted::positive_if_there);
-    if (const toml::node* overlap = compute.get("overlap")) {
-        if (!overlap->is_boolean())
-            reader.add(overlap->source(),
-                       {"time.profile.not_a_boolean", {{"key", std::string("compute.overlap")}}});
-        profile.overlap = overlap->value_or(true);
-    }
+    profile.overlap = reader.boolean(compute, name, "overlap", true);
     const toml::node* kernels = compute.get("kernels");
     if (kernels == nullptr) return;
     if (!kernels->is_table()) {
@@ -187,10 +212,11 @@ void read_compute(Reader& reader, const toml::table& root, Profile& profile) {
 }
 
 void read_links(Reader& reader, const toml::table& root, Profile& profile) {
-    const toml::table& links = reader.table(root, "links", {"inside", "between"});
+    const toml::table& links = reader.table(root, "links", {"inside", "between", "ranks_per_node"});
     const toml::table& inside = reader.table(links, "links.inside", {"latency_us", "GB_per_s"});
     const toml::table& between =
         reader.table(links, "links.between", {"latency_us", "GB_per_s", "node_GB_per_s"});
+    profile.node_ranks = reader.whole(links, "links", "ranks_per_node", kMostNodeRanks);
     profile.latency_inside_ns =
         nanoseconds(reader.number(inside, "links.inside", "latency_us", 1e3, Wanted::from_zero, 1e9));
     profile.bandwidth_inside_bytes_per_s =
@@ -267,12 +293,24 @@ std::string profile_text(const Profile& profile, const std::string& comment) {
     const auto optional = [&](const char* key, double value) {
         if (value > 0) out << key << " = " << value << '\n';
     };
-    out << "name = " << quoted(profile.name) << "\n[compute]\nfloat32_gflops = " << profile.flops_per_s / 1e9
-        << '\n';
-    optional("bfloat16_gflops", profile.bfloat16_flops_per_s / 1e9);
+    // Speeds are said as they are reached; where attention is faster than products, both by a part of more.
+    const double efficiency = profile.attention_share > 1 ? 1 / profile.attention_share : 1;
+    const auto peak = [&](const char* key, double flops_per_s) {
+        optional(key, flops_per_s / efficiency / 1e9);
+    };
+    out << "name = " << quoted(profile.name) << "\n[compute]\n";
+    peak("float32_gflops", profile.flops_per_s);
+    peak("bfloat16_gflops", profile.bfloat16_flops_per_s);
+    peak("float16_gflops", profile.float16_flops_per_s);
+    peak("tf32_gflops", profile.tf32_flops_per_s);
+    peak("fp8_gflops", profile.fp8_flops_per_s);
+    if (profile.tf32) out << "tf32 = true\n";
+    if (efficiency < 1) out << "efficiency = " << efficiency << '\n';
+    if (profile.attention_share != 1)
+        out << "attention_efficiency = " << profile.attention_share * efficiency << '\n';
+    optional("memory_GiB", static_cast<double>(profile.memory_bytes) / kGiB);
     optional("half_speed_gflop", profile.half_speed_flops / 1e9);
     out << "memory_GB_per_s = " << profile.memory_bytes_per_s / 1e9 << '\n';
-    optional("memory_GiB", static_cast<double>(profile.memory_bytes) / kGiB);
     out << "launch_us = " << static_cast<double>(profile.launch_ns) / 1e3 << '\n';
     optional("reduce_GB_per_s", profile.reduce_bytes_per_s / 1e9);
     out << "overlap = " << (profile.overlap ? "true" : "false") << '\n';
@@ -281,6 +319,7 @@ std::string profile_text(const Profile& profile, const std::string& comment) {
         optional("gflops", speed.flops_per_s / 1e9);
         optional("GB_per_s", speed.bytes_per_s / 1e9);
     }
+    if (profile.node_ranks > 0) out << "[links]\nranks_per_node = " << profile.node_ranks << '\n';
     out << "[links.inside]\nlatency_us = " << static_cast<double>(profile.latency_inside_ns) / 1e3
         << "\nGB_per_s = " << profile.bandwidth_inside_bytes_per_s / 1e9
         << "\n[links.between]\nlatency_us = " << static_cast<double>(profile.latency_between_ns) / 1e3

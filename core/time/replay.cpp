@@ -1,18 +1,16 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <memory>
+#include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/comm/schedule/own/own_algorithm.h"
 #include "core/time/clock.h"
 #include "core/time/hops.h"
 #include "core/time/machine_links.h"
-#include "core/time/unrecorded.h"
+#include "core/time/unrecorded_times.h"
 #include "core/trace/recorded.h"
 #include "core/trace/simulated.h"
 
@@ -32,7 +30,11 @@ using trace::EventKind;
 class Replay {
   public:
     Replay(const trace::Trace& trace, const Profile& profile, Absent absent)
-        : trace_(trace), profile_(profile), links_(trace, profile), absent_(absent) {
+        : trace_(trace),
+          profile_(profile),
+          links_(trace, profile),
+          unrecorded_(trace, profile, links_),
+          absent_(absent) {
         clock_.kind = ClockKind::modelled;
         clock_.profile = profile.name;
         make_nodes();
@@ -86,16 +88,34 @@ class Replay {
         size_t index = 0;
     };
 
-    /// One collective with all who take part, by their position in the group (0 = sender, 1 = receiver for
-    /// send/recv).
+    /// Who issued a collective, and its position in the group (0 = sender, 1 = receiver for send/recv).
+    struct Member {
+        size_t position = 0;
+        size_t node = 0;
+    };
+
+    /// One collective. A world may have many more ranks than recorded anything: nothing here is as long as a
+    /// group.
     struct Instance {
         int32_t group = 0;
-        std::vector<int32_t> ranks;
-        std::vector<size_t> nodes;  ///< by position; kNone where a member never issued it
-        size_t missing = 0;         ///< members that have not reached it
+        std::array<int32_t, 2> pair{-1, -1};  ///< sender and receiver; else the group's ranks take part
+        std::vector<Member> members;          ///< who issued it
+        size_t missing = 0;                   ///< members that have not reached it
         int64_t begin_ns = 0;
         std::vector<HopPlace> hops;
     };
+
+    std::span<const int32_t> ranks_of(const Instance& instance) const {
+        if (instance.pair[0] >= 0) return instance.pair;
+        return trace_.groups[static_cast<size_t>(instance.group)].ranks;
+    }
+    /// The position of a rank among those that take part; kNone: it does not.
+    size_t position_of(const Instance& instance, int32_t rank) const {
+        const std::span<const int32_t> ranks = ranks_of(instance);
+        auto found = std::ranges::lower_bound(ranks, rank);
+        if (found == ranks.end() || *found != rank) found = std::ranges::find(ranks, rank);
+        return found == ranks.end() ? kNone : static_cast<size_t>(found - ranks.begin());
+    }
 
     const Event& event(size_t node) const { return trace_.ranks[nodes_[node].rank].events[nodes_[node].id]; }
     size_t node_of(size_t rank, int32_t id) const { return first_node_[rank] + static_cast<size_t>(id); }
@@ -161,29 +181,43 @@ class Replay {
                 cannot_replay(nodes_[node].rank, nodes_[node].id);
             }
             std::array<int32_t, 4> key = {e.group, e.sequence, -1, -1};
-            std::vector<int32_t> pair;
+            std::array<int32_t, 2> pair{-1, -1};
             if (is_point_to_point(e.op)) {
                 const bool is_recv = e.op == CollectiveOp::recv;
-                pair = is_recv ? std::vector{e.peer, rank} : std::vector{rank, e.peer};
+                pair = is_recv ? std::array{e.peer, rank} : std::array{rank, e.peer};
                 key = {e.group, transfers[{e.group, pair[0], pair[1], is_recv ? 1 : 0}]++, pair[0], pair[1]};
             }
             const auto [found, is_new] = known.try_emplace(key, instances_.size());
             if (is_new) {
                 Instance& made = instances_.emplace_back();
-                made.ranks = pair.empty() ? trace_.groups[static_cast<size_t>(e.group)].ranks : pair;
+                made.pair = pair;
                 made.group = e.group;
-                for (const int32_t member : made.ranks) made.missing += is_expected(member) ? 1 : 0;
-                made.nodes.assign(made.ranks.size(), kNone);
+                made.missing = expected(made);
+                made.members.reserve(made.missing);
             }
             Instance& instance = instances_[found->second];
-            const auto position = std::find(instance.ranks.begin(), instance.ranks.end(), rank);
-            const auto at = static_cast<size_t>(position - instance.ranks.begin());
-            if (position == instance.ranks.end() || instance.nodes[at] != kNone) {
+            const size_t at = position_of(instance, rank);
+            // Ranks come one after the other: who issued it twice was the last.
+            const bool twice = !instance.members.empty() && instance.members.back().position == at;
+            if (at == kNone || twice) {
                 cannot_replay(nodes_[node].rank, nodes_[node].id);  // not its group, or it came twice
             }
-            instance.nodes[at] = node;
+            instance.members.push_back({at, node});
             nodes_[node].instance = found->second;
         }
+        for (Instance& instance : instances_) std::ranges::sort(instance.members, {}, &Member::position);
+    }
+
+    /// How many are expected to take part; of a group they are counted once.
+    size_t expected(const Instance& instance) {
+        const auto count = [this](std::span<const int32_t> ranks) {
+            return static_cast<size_t>(
+                std::ranges::count_if(ranks, [this](int32_t r) { return is_expected(r); }));
+        };
+        if (instance.pair[0] >= 0) return count(instance.pair);
+        const auto [known, is_new] = expected_.try_emplace(instance.group);
+        if (is_new) known->second = count(ranks_of(instance));
+        return known->second;
     }
 
     /// A rank that recorded nothing: the others are taken to have met it where the caller says so, and in a
@@ -222,9 +256,9 @@ class Replay {
     /// fit together no hops.
     bool was_cut_off(const Instance& instance) const {
         if (trace_.info.failure.empty()) return false;
-        if (instance.hops.empty() && instance.ranks.size() > 1 && tells_hops(instance)) return true;
-        return std::any_of(instance.nodes.begin(), instance.nodes.end(), [&](size_t node) {
-            return node != kNone && event(node).t_end_ns <= event(node).t_begin_ns;
+        if (instance.hops.empty() && ranks_of(instance).size() > 1 && tells_hops(instance)) return true;
+        return std::ranges::any_of(instance.members, [&](const Member& member) {
+            return event(member.node).t_end_ns <= event(member.node).t_begin_ns;
         });
     }
 
@@ -254,6 +288,7 @@ class Replay {
     }
 
     void finish(size_t node, int64_t begin_ns, int64_t end_ns) {
+        end_ns = std::min(end_ns, kEndOfTimeNs);
         Node& done = nodes_[node];
         done.over = true;
         clock_.events[done.rank][done.id] = {begin_ns, end_ns};
@@ -273,73 +308,34 @@ class Replay {
         const bool cut_off = was_cut_off(instance);
         size_t finished = 0;
         for (size_t i = 0; i < ends.size(); ++i) {
-            if (instance.nodes[i] == kNone || (cut_off && !went_on(instance.nodes[i]))) continue;
-            finish(instance.nodes[i], instance.begin_ns, ends[i]);
+            if (cut_off && !went_on(instance.members[i].node)) continue;
+            finish(instance.members[i].node, instance.begin_ns, ends[i]);
             ++finished;
         }
         return finished;
     }
 
-    /// What is known of a collective without hops, over the members that recorded it.
-    Unrecorded summary(const Instance& instance) const {
-        Unrecorded found;
-        found.members = static_cast<int32_t>(instance.ranks.size());
-        found.link = links_.link(instance.group, instance.ranks[0], instance.ranks[0]);
-        for (size_t i = 0; i < instance.ranks.size(); ++i) {
-            found.node_of.push_back(links_.machine(instance.ranks[i]));
-            if (links_.machine(instance.ranks[i]) != links_.machine(instance.ranks[0]))
-                found.link.between_nodes = true;
-            if (instance.nodes[i] == kNone) continue;
-            const Event& e = event(instance.nodes[i]);
-            found.event = &e;
-            found.sent_bytes = std::max(found.sent_bytes, e.sent_bytes);
-            found.full_bytes = std::max(found.full_bytes,
-                                        std::max(e.in_elements, e.out_elements) * bytes_per_element(e.dtype));
-        }
-        return found;
-    }
-
     /// Whether what a collective moved would have left hops. A run that was cut off may lack members.
     bool tells_hops(const Instance& instance) const {
         if (trace_.info.level < trace::Level::hops) return false;
-        for (const auto node : instance.nodes)
-            if (node != kNone) return trace::tells_sent_bytes(event(node));
-        return true;
+        return instance.members.empty() || trace::tells_sent_bytes(event(instance.members.front().node));
     }
 
-    /// The algorithm of the run's file; null where the record's text is none for so many ranks.
-    const comm::OwnAlgorithm* own(int32_t members) {
-        if (trace_.info.algorithm_text.empty()) return nullptr;
-        try {
-            if (!own_)
-                own_ = comm::OwnAlgorithm::parse(trace_.info.algorithm_text, trace_.info.algorithm_file);
-            own_->proved(members);
-        } catch (const Error&) {
-            return nullptr;
-        }
-        return own_.get();
-    }
-
-    /// The time of a collective without hops. Of the many alike in a run one is reckoned.
     int64_t unrecorded(const Instance& instance) {
-        Unrecorded known = summary(instance);
-        if (known.event->algorithm == Algorithm::own) known.own = own(known.members);
-        const auto [at, is_new] = unrecorded_.try_emplace(
-            std::tuple(instance.group, known.event->op, known.event->algorithm, known.event->dtype,
-                       known.sent_bytes, known.full_bytes));
-        if (is_new) at->second = unrecorded_ns(profile_, known);
-        return at->second;
+        std::vector<const Event*> events;
+        for (const Member& member : instance.members) events.push_back(&event(member.node));
+        return unrecorded_.ns(instance.group, ranks_of(instance), events);
     }
 
-    /// Times the hops of a collective that all members have reached; the members' ends by position.
+    /// Times the hops of a collective that all members have reached; the ends of those that issued it.
     std::vector<int64_t> run(const Instance& instance) {
         const int64_t begin = instance.begin_ns + profile_.launch_ns;
-        const size_t members = instance.ranks.size();
+        const std::span<const int32_t> ranks = ranks_of(instance);
         if (instance.hops.empty()) {
-            if (members < 2 || tells_hops(instance)) return std::vector(members, begin);
-            return std::vector(members, begin + unrecorded(instance));
+            const bool moves = ranks.size() > 1 && !tells_hops(instance);
+            return std::vector(instance.members.size(), moves ? begin + unrecorded(instance) : begin);
         }
-        for (size_t i = 0; i < members; ++i) position_[instance.ranks[i]] = static_cast<int32_t>(i);
+        for (size_t i = 0; i < ranks.size(); ++i) position_[ranks[i]] = static_cast<int32_t>(i);
         std::vector<TimedHop> hops;
         hops.reserve(instance.hops.size());
         for (const HopPlace& place : instance.hops) {
@@ -357,10 +353,12 @@ class Replay {
                  {}});
         }
         position_.clear();
-        std::vector<int64_t> ends = time_hops(hops, static_cast<int32_t>(members), begin);
+        const std::vector<int64_t> all = time_hops(hops, static_cast<int32_t>(ranks.size()), begin);
         for (size_t i = 0; i < hops.size(); ++i) {
             clock_.hops[instance.hops[i].rank][instance.hops[i].index] = hops[i].time;
         }
+        std::vector<int64_t> ends;
+        for (const Member& member : instance.members) ends.push_back(all[member.position]);
         return ends;
     }
 
@@ -375,16 +373,16 @@ class Replay {
         cannot_replay(first->rank, first->id);
     }
 
-    std::map<std::tuple<int32_t, CollectiveOp, Algorithm, DType, int64_t, int64_t>, int64_t> unrecorded_;
-    std::shared_ptr<const comm::OwnAlgorithm> own_;
     const trace::Trace& trace_;
     const Profile& profile_;
     MachineLinks links_;
+    UnrecordedTimes unrecorded_;
     Absent absent_;
     Clock clock_;
     std::vector<size_t> first_node_;  // by rank
     std::vector<Node> nodes_;         // rank by rank, in order of issue
     std::vector<Instance> instances_;
+    std::map<int32_t, size_t> expected_;  // by group
     std::vector<size_t> ready_;
     std::map<int32_t, int32_t> position_;  // of the running instance: rank → position
 };

@@ -43,7 +43,7 @@ struct Event {
         -1;  ///< how manyth collective of its group (the same number on all members); -1 for compute
     int32_t peer =
         -1;  ///< root (broadcast, reduce, gather, scatter) or the other side (send, recv): global rank
-    int32_t padding = 0;        ///< elements of `in` that are padding (they travel all the same)
+    int64_t padding = 0;        ///< elements of `in` that are padding (they travel all the same)
     int64_t in_elements = 0;    ///< what this rank put in
     int64_t out_elements = 0;   ///< what this rank got out
     int64_t sent_bytes = 0;     ///< bytes this rank sent over links, summed over the hops

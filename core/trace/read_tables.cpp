@@ -243,7 +243,7 @@ class Reader {
             e.group = row.int32();
             e.sequence = row.int32();
             e.peer = row.int32();
-            e.padding = row.int32();
+            e.padding = row.integer();
             e.in_elements = row.integer();
             e.out_elements = row.integer();
             e.sent_bytes = row.integer();

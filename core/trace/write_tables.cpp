@@ -247,7 +247,7 @@ class Writer {
                         .add(int64_t{e.group})
                         .add(int64_t{e.sequence})
                         .add(int64_t{e.peer});
-                    rows.add(int64_t{e.padding}).add(e.in_elements).add(e.out_elements).add(e.sent_bytes);
+                    rows.add(e.padding).add(e.in_elements).add(e.out_elements).add(e.sent_bytes);
                     rows.add(e.flops)
                         .add(e.touched_bytes)
                         .add(e.t_issue_ns)

@@ -1,4 +1,5 @@
 // The command `meshscope predict`, run as a user runs it.
+#include <cmath>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -206,4 +207,30 @@ TEST_CASE(
     CHECK(result["losses"].empty());
     CHECK(result["collectives"].size() == 6);
     CHECK(result["collectives"][0]["reason"] == "call.all_reduce");
+}
+
+TEST_CASE("predict says whether the highest peak fits into the profile's memory, where that is known") {
+    const program::Folder folder;
+    const std::string path = folder.file("8b.toml");
+    // Llama 3.1 8B: each of two ranks holds half of 12 bytes a parameter, 48 GB, and gradients and
+    // activations.
+    const auto write = [&](int ranks) {
+        std::ofstream(path) << "format = 1\n[model]\nkind = \"llama\"\ndim = 4096\nhidden = 14336\nlayers = "
+                               "32\nvocab = 128256\nseq = 1024\nheads = 32\nkv_heads = 8\n[train]\nsteps = "
+                               "2\nglobal_batch = "
+                            << ranks << "\n[optimizer]\nkind = \"adamw\"\n[mesh]\nshape = [" << ranks
+                            << "]\n[parallel]\ndata = \"fsdp2\"\n";
+    };
+    write(2);
+    const json large = predicted({path, "--profile", "a100_40gb"})["device"];
+    CHECK(large["memory_bytes"] == std::llround(39.4 * (int64_t{1} << 30)));
+    CHECK(large["peak_bytes"] > 8'030'261'248 * 6);
+    CHECK(large["fits"] == false);
+    CHECK(predicted({path, "--profile", "h100"})["device"]["fits"] == true);
+    CHECK_FALSE(predicted({path, "--profile", "classroom"}).contains("device"));
+    const auto english = program::run({"--lang", "en", "predict", path, "--profile", "a100_40gb"});
+    CHECK(english.out.find("That does not fit into the 39.4 GiB of a100_40gb") != std::string::npos);
+    write(16);
+    const auto chinese = program::run({"--lang", "zh", "predict", path, "--profile", "h100"});
+    CHECK(chinese.out.find("h100 的 79.1 GiB 显存放得下") != std::string::npos);
 }

@@ -9,6 +9,7 @@
 
 #include "backends/registry.h"
 #include "core/memory/ledger.h"
+#include "core/run/dry_roles.h"
 #include "core/run/run.h"
 #include "core/scenario/words.h"
 #include "tests/run/golden_case.h"

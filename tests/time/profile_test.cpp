@@ -238,6 +238,75 @@ TEST_CASE("a product ramps up, bfloat16 has its own speed, and a kernel its own 
     CHECK(time::compute_ns(p, "gelu_tanh", DType::float32, 1000, 1500) == 2000);
 }
 
+TEST_CASE("each dtype has its peak: TF32 where it is allowed, float16 as bfloat16, attention at its share") {
+    Profile p = alpha_beta_gamma();
+    const auto peak = [&p](const std::string& kernel, DType dtype) {
+        return time::peak_flops_per_s(p, kernel, dtype);
+    };
+    CHECK(peak("linear", DType::float16) == 1e9);  // nothing else is known
+    p.bfloat16_flops_per_s = 4e9;
+    p.tf32_flops_per_s = 2e9;
+    p.attention_share = 0.5;
+    CHECK(peak("linear", DType::float16) == 4e9);
+    p.float16_flops_per_s = 8e9;
+    CHECK(peak("linear", DType::float16) == 8e9);
+    CHECK(peak("linear", DType::bfloat16) == 4e9);
+    CHECK(peak("attention.backward", DType::bfloat16) == 2e9);
+    CHECK(peak("attention", DType::float32) == 1e9);  // no such kernel there
+    CHECK(peak("linear", DType::float32) == 1e9);
+    p.tf32 = true;
+    CHECK(peak("linear", DType::float32) == 2e9);
+    CHECK(peak("attention", DType::float32) == 2e9);
+    CHECK(peak("adamw", DType::float32) == 1e9);  // no product
+    p.kernels["linear"] = {5e8, 0};
+    CHECK(time::compute_ns(p, "linear", DType::bfloat16, 1000, 0) == 2000);
+    CHECK(time::compute_ns(p, "linear.recompute", DType::bfloat16, 1000, 0) == 2000);
+}
+
+TEST_CASE("peaks, memory and devices a node are read in their units, checked and written back") {
+    const std::string more =
+        "float32_gflops = 1.0\ntf32_gflops = 8.0\nfloat16_gflops = 16\nfp8_gflops = 32\ntf32 = true\n"
+        "efficiency = 0.5\nattention_efficiency = 0.25\nmemory_GiB = 80";
+    std::string text = replaced(kSmall, "float32_gflops = 1.0", more);
+    text = replaced(text, "[links.inside]", "[links]\nranks_per_node = 8\n[links.inside]");
+    const Profile p = time::parse_profile(text, "p.toml");
+    for (const Profile& each : {p, time::parse_profile(time::profile_text(p), "q.toml")}) {
+        CHECK(each.tf32_flops_per_s == Approx(4e9));
+        CHECK(each.float16_flops_per_s == Approx(8e9));
+        CHECK(each.fp8_flops_per_s == Approx(16e9));
+        CHECK(each.tf32);
+        CHECK(each.attention_share == Approx(0.5));
+        CHECK(each.memory_bytes == int64_t{80} << 30);
+        CHECK(each.node_ranks == 8);
+    }
+    Profile faster = p;
+    faster.attention_share = 2;
+    const Profile read = time::parse_profile(time::profile_text(faster), "q.toml");
+    CHECK(read.attention_share == Approx(2));
+    CHECK(read.flops_per_s == Approx(p.flops_per_s));
+    CHECK(read.fp8_flops_per_s == Approx(p.fp8_flops_per_s));
+    const auto found = mistakes(replaced(text, "tf32_gflops = 8.0\n", ""));
+    REQUIRE(found.size() == 1);  // TF32 is allowed, and nobody says how fast it is
+    CHECK(found[0].message.id == "time.profile.missing");
+    CHECK(mistakes(replaced(text, "ranks_per_node = 8", "ranks_per_node = 2.5")).size() == 1);
+}
+
+TEST_CASE("a GPU's profile says what a prediction asks of it, within what its data sheet allows") {
+    for (const std::string name :
+         {"rtx4090", "a100_40gb", "a100", "h100", "h100_96gb", "h200", "b200", "gb200"}) {
+        INFO(name);
+        const Profile p = time::named_profile(name);
+        CHECK(p.memory_bytes > int64_t{23} << 30);
+        CHECK(p.node_ranks == (name == "gb200" ? 72 : 8));
+        CHECK(p.bfloat16_flops_per_s >= p.tf32_flops_per_s);
+        CHECK(p.tf32_flops_per_s >= p.flops_per_s);
+        CHECK_FALSE(p.tf32);  // PyTorch's default
+        CHECK(p.attention_share <= 1);
+        CHECK(p.bandwidth_inside_bytes_per_s >= p.bandwidth_between_bytes_per_s);
+    }
+    CHECK(time::named_profile("h100").bfloat16_flops_per_s == Approx(0.62 * 989e12));
+}
+
 TEST_CASE("by formula and by hops: the α, β and γ of the literature") {
     for (const int32_t p : {2, 4, 8}) {
         INFO(p);

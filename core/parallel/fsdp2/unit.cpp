@@ -4,6 +4,7 @@
 
 #include "core/parallel/read_into.h"
 #include "core/parallel/record_ownership.h"
+#include "core/tensor/dry_device.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::parallel {
@@ -131,9 +132,12 @@ void Unit::copy_out(const Tensor& gathered) {
         s.whole = context_.allocator->empty(shape, comm_.precision.param,
                                             MemoryCategory::unsharded_parameters, s.parameter->name);
         const int64_t part = s.whole.n_elements() / ranks;
-        for (int64_t r = 0; r < ranks; ++r)
-            event->cast(s.whole.slice(r * part, part),
-                        gathered.defined() ? gathered.slice(r * from_each + at, part) : own[i]);
+        if (gathered.defined() && tensor::does_nothing(s.whole.device()))
+            event->cast(s.whole.flat(), gathered.slice(at * ranks, part * ranks));
+        else
+            for (int64_t r = 0; r < ranks; ++r)
+                event->cast(s.whole.slice(r * part, part),
+                            gathered.defined() ? gathered.slice(r * from_each + at, part) : own[i]);
         at += part;
         s.parameter->value = s.whole.narrow(0, s.cut.rows);
     }
