@@ -179,7 +179,8 @@ void read_compute(Reader& reader, const toml::table& root, Profile& profile) {
     profile.fp8_flops_per_s =
         reader.number(compute, name, "fp8_gflops", 1e9, Wanted::positive_if_there) * efficiency;
     profile.tf32 = reader.boolean(compute, name, "tf32", false);
-    if (profile.tf32 && profile.tf32_flops_per_s == 0) reader.missing(compute, "compute.tf32_gflops");
+    if (profile.tf32 && profile.tf32_flops_per_s == 0)
+        reader.missing(compute, Reader::full(name, "tf32_gflops"));
     const double attention =
         reader.number(compute, name, "attention_efficiency", 1, Wanted::positive_if_there, 1.0);
     if (attention > 0) profile.attention_share = attention / efficiency;

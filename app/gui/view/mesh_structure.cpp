@@ -60,8 +60,18 @@ std::vector<std::vector<int64_t>> MeshPicture::parts_of(const std::vector<int64_
 }
 
 void MeshPicture::node_names() {
+    // Of more parts than anyone reads the names of, the machine that the asking rank stands on is named.
+    constexpr std::size_t kMostNamed = 64;
+    const int64_t asking = q_.index_of(q_.asking);
+    const auto asks = [&](const Machine& machine) {
+        if (asking < 0) return false;
+        const Point at = pos(asking);
+        const Rect& all = machine.ranks;
+        return at.x >= all.x && at.x <= all.x + all.w && at.y >= all.y && at.y <= all.y + all.h;
+    };
     p_.layer = kWords;
     for (const Machine& machine : machines_) {
+        if (machines_.size() > kMostNamed && !asks(machine)) continue;
         std::vector<std::string> choices{p_.say("view.node", {arg("node", machine.node)})};
         if (machine.parts > 1)
             choices.insert(choices.begin(),

@@ -28,40 +28,27 @@ Variable relu(Tape& tape, Variable x) {
 
 namespace {
 
-/// A form of gelu: its kernels, and what the record calls them.
-struct Gelu {
-    std::string_view name, backward, output, input_grad;
-    void (tensor::Kernels::*run)(const Tensor& y, const Tensor& x) const;
-    void (tensor::Kernels::*run_backward)(const Tensor& dx, const Tensor& dy, const Tensor& x) const;
-};
-constexpr Gelu kTanh{"gelu_tanh",
-                     "gelu_tanh.backward",
-                     "gelu_tanh output",
-                     "gelu_tanh input grad",
-                     &tensor::Kernels::gelu_tanh_forward,
-                     &tensor::Kernels::gelu_tanh_backward};
-constexpr Gelu kErf{"gelu",
-                    "gelu.backward",
-                    "gelu output",
-                    "gelu input grad",
-                    &tensor::Kernels::gelu_forward,
-                    &tensor::Kernels::gelu_backward};
-
-Variable gelu_of(Tape& tape, Variable x, const Gelu& form) {
+/// gelu by erf, or by its approximation with tanh.
+Variable gelu_of(Tape& tape, Variable x, bool by_tanh) {
     const Tensor input = tape.value(x);
-    const Tensor output = activation(tape, input.shape(), form.output, input.dtype());
+    const Tensor output =
+        activation(tape, input.shape(), by_tanh ? "gelu_tanh output" : "gelu output", input.dtype());
     {
-        const ComputeEvent event(tape.recorder(), tape.allocator(), form.name, tape.unit());
-        (event.kernels().*form.run)(output, input);
+        const ComputeEvent event(tape.recorder(), tape.allocator(), by_tanh ? "gelu_tanh" : "gelu",
+                                 tape.unit());
+        by_tanh ? event->gelu_tanh_forward(output, input) : event->gelu_forward(output, input);
     }
     Tape::Node node;
-    node.name = form.name;
+    node.name = by_tanh ? "gelu_tanh" : "gelu";
     node.inputs = {x};
-    node.backward_input = [x, input, &form](Tape& t, const Tensor& grad_output) {
-        Tensor input_grad = activation(t, input.shape(), form.input_grad, input.dtype());
+    node.backward_input = [x, input, by_tanh](Tape& t, const Tensor& grad_output) {
+        Tensor input_grad =
+            activation(t, input.shape(), by_tanh ? "gelu_tanh input grad" : "gelu input grad", input.dtype());
         {
-            const ComputeEvent event(t.recorder(), t.allocator(), form.backward, t.unit());
-            (event.kernels().*form.run_backward)(input_grad, grad_output, input);
+            const ComputeEvent event(t.recorder(), t.allocator(),
+                                     by_tanh ? "gelu_tanh.backward" : "gelu.backward", t.unit());
+            by_tanh ? event->gelu_tanh_backward(input_grad, grad_output, input)
+                    : event->gelu_backward(input_grad, grad_output, input);
         }
         t.accumulate(x, std::move(input_grad));
     };
@@ -71,11 +58,11 @@ Variable gelu_of(Tape& tape, Variable x, const Gelu& form) {
 }  // namespace
 
 Variable gelu_tanh(Tape& tape, Variable x) {
-    return gelu_of(tape, x, kTanh);
+    return gelu_of(tape, x, true);
 }
 
 Variable gelu(Tape& tape, Variable x) {
-    return gelu_of(tape, x, kErf);
+    return gelu_of(tape, x, false);
 }
 
 Variable multiply(Tape& tape, Variable a, Variable b) {
@@ -104,19 +91,21 @@ Variable multiply(Tape& tape, Variable a, Variable b) {
 }
 
 Variable scale(Tape& tape, Variable x, float factor) {
-    const auto scaled = [factor](Tape& t, const Tensor& from, std::string_view name, std::string_view what) {
-        Tensor result = activation(t, from.shape(), what, from.dtype());
-        const ComputeEvent event(t.recorder(), t.allocator(), name, t.unit());
+    const auto scaled = [factor](Tape& t, const Tensor& from, bool backward) {
+        Tensor result =
+            activation(t, from.shape(), backward ? "scale input grad" : "scale output", from.dtype());
+        const ComputeEvent event(t.recorder(), t.allocator(), backward ? "scale.backward" : "scale",
+                                 t.unit());
         event->copy(result, from);
         event->scale(result, factor);
         return result;
     };
-    const Tensor output = scaled(tape, tape.value(x), "scale", "scale output");
+    const Tensor output = scaled(tape, tape.value(x), false);
     Tape::Node node;
     node.name = "scale";
     node.inputs = {x};
     node.backward_input = [x, scaled](Tape& t, const Tensor& grad_output) {
-        t.accumulate(x, scaled(t, grad_output, "scale.backward", "scale input grad"));
+        t.accumulate(x, scaled(t, grad_output, true));
     };
     return tape.append(std::move(node), output, tape.needs_grad(x));
 }
