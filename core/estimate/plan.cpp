@@ -16,10 +16,11 @@ std::vector<int64_t> powers_up_to(int64_t most) {
     return found;
 }
 
-std::vector<int64_t> divisors_up_to(int64_t n, int64_t most) {
+/// Into how many stages layers can be cut, so that at most an eighth of the places for them stay empty.
+std::vector<int64_t> cuts_up_to(int64_t layers, int64_t most) {
     std::vector<int64_t> found;
-    for (int64_t d = 1; d <= std::min(n, most); ++d)
-        if (n % d == 0) found.push_back(d);
+    for (int64_t n = 1; n <= std::min(layers, most); ++n)
+        if (((layers + n - 1) / n * n - layers) * 8 <= layers) found.push_back(n);
     return found;
 }
 
@@ -50,7 +51,7 @@ class Search {
         for (const int64_t tp : powers_up_to(std::min(question_.gpus_per_node, s.heads))) {
             if (s.heads % tp != 0) continue;
             for (const int64_t cp : powers_up_to(std::max<int64_t>(1, s.seq / kFewestTokens)))
-                for (const int64_t pp : divisors_up_to(s.layers, question_.gpus / (tp * cp))) {
+                for (const int64_t pp : cuts_up_to(s.layers, question_.gpus / (tp * cp))) {
                     if (s.seq % cp != 0 || question_.gpus % (tp * cp * pp) != 0) continue;
                     if (!data_parallel(tp, cp, pp)) return std::move(made_);
                 }
@@ -68,7 +69,10 @@ class Search {
         for (const Sharing& sharing : sharings(ranks, question_.gpus_per_node / (tp * cp), pp > 1))
             for (const int64_t micro : powers_up_to(samples)) {
                 if (samples % micro != 0) continue;
-                for (const int64_t stages : divisors_up_to(question_.shape.layers / pp, pp > 1 ? 8 : 1)) {
+                for (const int64_t stages : powers_up_to(pp > 1 ? 8 : 1)) {
+                    if (!std::ranges::binary_search(cuts_up_to(question_.shape.layers, pp * stages),
+                                                    pp * stages))
+                        continue;
                     if (stages > 1 && (samples / micro) % pp != 0)
                         continue;  // what interleaving asks of micro-batches
                     Job job = base();

@@ -21,7 +21,7 @@ double optimizer_bytes(const Job& job) {
 /// Micro-batches, in blocks' worth of activations, that a stage keeps at once.
 double blocks_in_flight(const Job& job, int64_t stage) {
     const Layout& l = job.layout;
-    const double blocks = static_cast<double>(job.shape.layers) / static_cast<double>(l.pp);
+    const double blocks = stage_blocks(job);
     if (l.pp == 1) return blocks;
     const int64_t v = l.virtual_stages;
     switch (l.order) {

@@ -13,10 +13,6 @@ constexpr double kContention = 1.06;
 /// Of a reduction that may overlap with backward, what cannot: the last bucket.
 constexpr double kLastBucket = 0.1;
 
-double blocks_of_stage(const Job& job) {
-    return static_cast<double>(job.shape.layers) / static_cast<double>(job.layout.pp);
-}
-
 /// How FSDP's collectives go beside the blocks: a block takes as long as the longer of the two.
 struct Fsdp {
     double forward_s = 0, backward_s = 0, root_s = 0;  ///< a block's collectives; embedding and head's
@@ -48,12 +44,20 @@ double optimizer_parameters(const Job& job) {
 
 }  // namespace
 
+double stage_blocks(const Job& job) {
+    const StackTraits& stack = traits(job.stack);
+    const int64_t stages = job.layout.pp * job.layout.virtual_stages;
+    if (stack.balanced_stages || stack.last_stages_light)
+        return static_cast<double>(job.shape.layers) / static_cast<double>(job.layout.pp);
+    return static_cast<double>((job.shape.layers + stages - 1) / stages * job.layout.virtual_stages);
+}
+
 double stage_parameters(const Job& job, int64_t stage) {
     const Layout& l = job.layout;
     const auto tp = static_cast<double>(l.tp);
     const bool first = stage == 0, last = stage == l.pp - 1;
     const double embedding = static_cast<double>(padded_vocab(job) * job.shape.dim) / tp;
-    double own = blocks_of_stage(job) * static_cast<double>(block_parameters(job.shape)) / tp;
+    double own = stage_blocks(job) * static_cast<double>(block_parameters(job.shape)) / tp;
     if (first)
         own += embedding +
                (job.shape.learned_positions ? static_cast<double>(job.shape.seq * job.shape.dim) : 0);
@@ -65,7 +69,7 @@ StepTime step_time(const Job& job, const Machine& machine) {
     const Layout& l = job.layout;
     const StackTraits& stack = traits(job.stack);
     const Cost block = block_cost(job, machine), head = head_cost(job, machine);
-    const double blocks = blocks_of_stage(job);
+    const double blocks = stage_blocks(job);
     const auto micro_batches = static_cast<double>(job.micro_batches), pp = static_cast<double>(l.pp);
     const double parameters = stage_parameters(job, l.pp - 1);
 

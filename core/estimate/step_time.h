@@ -21,6 +21,10 @@ struct StepTime {
     }
 };
 
+/// The blocks of a pipeline rank: as many on each as the layers need, so some have one less; where the stack
+/// cuts stages by cost, their mean.
+double stage_blocks(const Job& job);
+
 /// The parameters that one rank of a stage computes with: blocks, and the embedding or the head where they
 /// are. `stage` counts pipeline ranks.
 double stage_parameters(const Job& job, int64_t stage);

@@ -1,0 +1,123 @@
+// The commands `meshscope plan` and `meshscope validate`, run as a user runs them.
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/program.h"
+#include "tests/test.h"
+#include "tests/tree.h"
+
+using nlohmann::json;
+
+namespace {
+
+std::string llama() {
+    return "hf:" + meshscope::test::golden_folder() + "/model_config/Llama-3.1-8B.json";
+}
+
+json answered(std::vector<std::string> words) {
+    words.emplace_back("--json");
+    const auto ended = program::run(words);
+    INFO(ended.err);
+    REQUIRE(ended.exit_code == 0);
+    return json::parse(ended.out);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "plan --json lists layouts that fit, the fastest first, with all that their time and memory are made "
+    "of") {
+    const json answer =
+        answered({"plan", llama(), "--gpus", "8", "--seq", "8192", "--global-batch", "16", "--price", "2"});
+    CHECK(answer["parameters"] == 8'030'261'248);
+    REQUIRE(answer["layouts"].size() == 10);
+    double before = 0;
+    for (const json& layout : answer["layouts"]) {
+        CHECK(layout["tp"].get<int>() * layout["cp"].get<int>() * layout["pp"].get<int>() *
+                  layout["dp_replicate"].get<int>() * layout["dp_shard"].get<int>() ==
+              8);
+        CHECK(layout["step_s"].get<double>() >= before);
+        before = layout["step_s"].get<double>();
+        double time = 0, bytes = 0;
+        for (const auto& [name, seconds] : layout["time"].items())
+            if (name != "recompute_s") time += seconds.get<double>();
+        for (const auto& [name, part] : layout["memory"].items()) bytes += part.get<double>();
+        CHECK(time == Approx(before));
+        CHECK(bytes == Approx(layout["allocated_bytes"].get<double>()));
+        CHECK(layout["needed_bytes"].get<double>() <= answer["memory_bytes"].get<double>());
+        CHECK(layout["price_per_billion_tokens"].get<double>() ==
+              Approx(2.0 / 3600 / layout["tokens_per_s_per_gpu"].get<double>() * 1e9));
+    }
+    CHECK(answer["layouts"][0]["zero"] == 3);
+}
+
+TEST_CASE("where nothing fits, plan shows what is nearest and its largest part, in both languages") {
+    for (const auto& [language, words] : {std::pair("en", "None fits."), std::pair("zh", "没有一种放得下")}) {
+        const auto ended =
+            program::run({"--lang", language, "plan", llama(), "--gpus", "1", "--gpu", "rtx4090"});
+        CHECK(ended.exit_code == 0);
+        CHECK(ended.out.find(words) != std::string::npos);
+        CHECK(ended.out.find("GiB") != std::string::npos);
+    }
+}
+
+TEST_CASE("what plan cannot answer is refused with what would be right") {
+    const program::Folder folder;
+    const std::string toy = folder.file("toy.toml");
+    std::ofstream(toy) << "format = 1\n[model]\nkind = \"toy\"\n[train]\nsteps = 1\nglobal_batch = 1\n";
+    const auto refused = [&](const std::vector<std::string>& words, const std::string& said) {
+        const auto ended = program::run(words);
+        INFO(ended.err);
+        CHECK(ended.exit_code == 2);
+        CHECK(ended.err.find(said) != std::string::npos);
+    };
+    refused({"plan", toy}, "toy");
+    refused({"plan", llama(), "--stack", "megatron"}, "megatron-core");
+    refused({"plan", llama(), "--gpu", "a1000"}, "a100");
+    refused({"plan", llama(), "--gpu", "laptop"}, "--memory-gib");
+    refused({"plan", llama(), "--gpus", "0"}, "--gpus");
+    refused({"plan", "model"}, "model");
+}
+
+TEST_CASE("validate --json has each row's figures and errors, and what they come to") {
+    const json answer = answered({"validate"});
+    CHECK(answer["rows"].size() > 500);
+    int64_t times = 0, memories = 0, skipped = 0;
+    for (const json& row : answer["rows"]) {
+        if (!row["skipped"].is_null()) {
+            ++skipped;
+            CHECK(!row.contains("time"));
+            CHECK(!row.contains("memory"));
+        }
+        for (const auto& [part, ours, published] : {std::tuple("time", "ours_ms", "published_ms"),
+                                                    std::tuple("memory", "ours_bytes", "published_bytes")}) {
+            if (!row.contains(part)) continue;
+            ++(std::string(part) == "time" ? times : memories);
+            const json& figures = row[part];
+            CHECK(figures["error"].get<double>() ==
+                  Approx(figures[ours].get<double>() / figures[published].get<double>() - 1).margin(1e-9));
+        }
+    }
+    CHECK(times > 350);
+    CHECK(memories > 80);
+    CHECK(skipped > 50);
+    const json& time = answer["summary"]["time"];
+    CHECK(time["data_sheet"]["mape"].get<double>() < 0.2);
+    CHECK(time["fitted_tier_a"]["mape"].get<double>() < 0.1);
+    // A row that a speed was fitted to is marked, and in no score.
+    for (const json& fit : answer["summary"]["fits"]) CHECK(fit["rows"].size() <= 3);
+    const json plain = answered({"validate", "--no-fit"});
+    CHECK(plain["summary"]["fits"].empty());
+}
+
+TEST_CASE("validate reads a file of one's own, and tells what is wrong in it") {
+    const program::Folder folder;
+    const std::string path = folder.file("runs.json");
+    std::ofstream(path) << R"([{"id": "tt-mine", "gpu": "A100 80GB", "model": {"layers": "32"}}])";
+    const auto ended = program::run({"validate", path});
+    CHECK(ended.exit_code == 65);
+    CHECK(ended.err.find("model.layers") != std::string::npos);
+    CHECK(program::run({"validate", folder.file("none.json")}).exit_code == 74);
+    CHECK(program::run({"validate", "--family", "nobody"}).exit_code == 2);
+}
