@@ -99,10 +99,10 @@ Variable RmsNorm::compute(Tape& tape, Variable x) {
     if (tape.needs_grad(x)) {
         node.backward_input = [this, x, input, rstd](Tape& t, const Tensor& grad_output) {
             Tensor input_grad = activation(t, input.shape(), "input grad", grad_output.dtype());
-            const Tensor weight = factors(t);
+            const Tensor factor = factors(t);
             {
                 const ComputeEvent event(t.recorder(), t.allocator(), "rms_norm.input_grad", name_);
-                event->rms_norm_input_grad(input_grad, grad_output, input, rstd, weight);
+                event->rms_norm_input_grad(input_grad, grad_output, input, rstd, factor);
             }
             t.accumulate(x, std::move(input_grad));
         };
