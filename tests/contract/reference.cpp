@@ -248,9 +248,19 @@ Order order_of(CollectiveOp op, Algorithm ran) {
             return Order::two_level;
         case Algorithm::double_tree:
             return Order::double_tree;
-        default:
+        // Named one by one, so that a new algorithm asks for its order here.
+        case Algorithm::none:
+        case Algorithm::ring:
+        case Algorithm::bruck:
+        case Algorithm::pairwise:
+        case Algorithm::ring_pipeline:
+        case Algorithm::scatter_all_gather:
+        case Algorithm::automatic:
+        case Algorithm::native:
+        case Algorithm::own:
             return op == CollectiveOp::reduce ? Order::tree : Order::ring;
     }
+    return Order::ring;
 }
 
 Bytes reduced(DType dtype, ReduceOp op, double factor, const std::vector<Bytes>& inputs, Order order,
