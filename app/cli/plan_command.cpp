@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
+#include <tuple>
 
 #include "app/cli/model_argument.h"
 #include "app/cli/table.h"
@@ -26,11 +27,14 @@ using namespace estimate;
 using nlohmann::ordered_json;
 
 constexpr int64_t kMostGpus = 65536;
+/// Above this part of a GPU's memory an estimate cannot promise that a layout fits.
+constexpr double kTight = 0.9;
 
 struct PlanArguments {
     std::string model, gpu = "h100", stack = "torchtitan";
-    int64_t gpus = 8, gpus_per_node = 8, seq = 0, global_batch = 0, lora = 0, top = 10;
-    double price = 0, memory_gib = 0;
+    int64_t gpus = 8, gpus_per_node = 8, lora = 0, top = 10;
+    std::optional<int64_t> seq, global_batch;
+    std::optional<double> price, memory_gib;
     bool eager = false, json = false;
 };
 
@@ -45,6 +49,33 @@ void expect(const char* option, int64_t value, int64_t least, int64_t most) {
         throw UsageError(
             {"cli.sampler.out_of_range",
              {{"option", std::string(option)}, {"value", value}, {"least", least}, {"most", most}}});
+}
+
+/// The same of a figure; NaN is in no range.
+void expect(const char* option, std::optional<double> value, double least, double most) {
+    if (value && !(*value >= least && *value <= most))
+        throw UsageError(
+            {"cli.plan.out_of_range",
+             {{"option", std::string(option)}, {"value", *value}, {"least", least}, {"most", most}}});
+}
+
+/// Seconds in milliseconds; very long ones in powers of ten.
+std::string step_text(double s) {
+    if (s < 1e9) return milliseconds(std::llround(s * 1e9));
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2e", s * 1e3);
+    return text;
+}
+
+/// A part of a whole, which may be too large for a figure.
+std::string share_text(double part, double whole) {
+    const double share = part / whole;
+    return std::isfinite(share) ? fixed(100 * share, 1) + " %" : "–";
+}
+
+std::string size_text(double bytes) {
+    constexpr double kMost = 9e18;
+    return run::bytes_text(std::llround(std::min(bytes, kMost)));
 }
 
 Stack stack_of(const std::string& word) {
@@ -65,20 +96,24 @@ Question question_of(const PlanArguments& options) {
     const auto shape = shape_of(model.spec);
     if (!shape) throw UsageError({"cli.plan.no_transformer", {{"kind", model.type}}});
     question.shape = *shape;
-    if (options.seq != 0) {
-        expect("--seq", options.seq, 1, int64_t{1} << 30);
-        question.shape.seq = options.seq;
+    expect("--price", options.price, 1e-6, 1e6);
+    expect("--memory-gib", options.memory_gib, 0.001, 1e6);
+    if (options.seq) {
+        expect("--seq", *options.seq, 1, nn::kMostSize);
+        if (question.shape.learned_positions && *options.seq > question.shape.seq)
+            throw UsageError({"cli.plan.positions", {{"seq", *options.seq}, {"most", question.shape.seq}}});
+        question.shape.seq = *options.seq;
     }
     question.stack = stack_of(options.stack);
     question.compiled = !options.eager;
     question.lora_rank = options.lora;
     question.gpus = options.gpus;
     question.gpus_per_node = std::min(options.gpus_per_node, options.gpus);
-    question.global_batch = options.global_batch == 0 ? options.gpus : options.global_batch;
+    question.global_batch = options.global_batch.value_or(options.gpus);
     expect("--global-batch", question.global_batch, 1, int64_t{1} << 30);
     question.profile = profile_option(options.gpu);
-    question.memory_bytes = options.memory_gib > 0 ? options.memory_gib * 1024 * 1024 * 1024
-                                                   : static_cast<double>(question.profile.memory_bytes);
+    question.memory_bytes = options.memory_gib ? *options.memory_gib * 1024 * 1024 * 1024
+                                               : static_cast<double>(question.profile.memory_bytes);
     if (question.memory_bytes <= 0) throw UsageError({"cli.plan.no_memory", {{"gpu", options.gpu}}});
     return question;
 }
@@ -89,7 +124,7 @@ std::string data_word(const Layout& layout) {
     if (layout.zero == 3 && layout.replicas > 1)
         return "HSDP " + std::to_string(layout.replicas) + "×" + std::to_string(layout.shards);
     if (layout.zero == 3) return "FSDP " + ranks;
-    return (layout.zero == 1 ? "ZeRO-1 " : "DDP ") + ranks;
+    return (layout.zero == 2 ? "ZeRO-2 " : layout.zero == 1 ? "ZeRO-1 " : "DDP ") + ranks;
 }
 
 std::string_view word(Recompute recompute) {
@@ -147,14 +182,14 @@ ordered_json json_of(const Layouted& each, const PlanArguments& options) {
                       {"allocated_bytes", each.memory.total()},
                       {"needed_bytes", each.needed_bytes},
                       {"memory", parts}};
-    if (options.price > 0)
-        made["price_per_billion_tokens"] = options.price / 3600 / tokens_per_s_per_gpu(each) * 1e9;
+    if (options.price)
+        made["price_per_billion_tokens"] = *options.price / 3600 / tokens_per_s_per_gpu(each) * 1e9;
     return made;
 }
 
 /// The layouts of a list as a table.
-void print_layouts(const std::vector<const Layouted*>& layouts, const PlanArguments& options, bool why,
-                   const CommandContext& context) {
+void print_layouts(const Question& question, const std::vector<const Layouted*>& layouts,
+                   const PlanArguments& options, bool why, const CommandContext& context) {
     Table table;
     const auto text = [&](const char* id) { return context.text(id); };
     table.header = {"tp",
@@ -172,7 +207,7 @@ void print_layouts(const std::vector<const Layouted*>& layouts, const PlanArgume
             table.header.push_back(text(id));
             table.right.push_back(true);
         }
-        if (options.price > 0) {
+        if (options.price) {
             table.header.push_back(text("cli.plan.price"));
             table.right.push_back(true);
         }
@@ -187,28 +222,42 @@ void print_layouts(const std::vector<const Layouted*>& layouts, const PlanArgume
             data_word(l),
             std::to_string(each->job.micro_batches) + "×" + std::to_string(each->job.micro_batch),
             text(("cli.plan.recompute." + std::string(word(each->job.recompute))).c_str()),
-            run::bytes_text(std::llround(each->needed_bytes))};
+            size_text(each->needed_bytes) +
+                (each->needed_bytes > kTight * question.memory_bytes && !why ? " !" : "")};
         if (why) {
             const StageMemory::Part part = largest_part(each->memory);
             cells.push_back(text(("estimate.memory." + std::string(part.name)).c_str()) + " " +
-                            run::bytes_text(std::llround(part.bytes)));
+                            size_text(part.bytes));
         } else {
-            cells.push_back(milliseconds(std::llround(t.total_s() * 1e9)));
+            cells.push_back(step_text(t.total_s()));
             cells.push_back(fixed(tokens_per_s_per_gpu(*each), 0));
-            cells.push_back(fixed(100 * (t.tensor_s + t.data_s + t.send_s) / t.total_s(), 1) + " %");
-            cells.push_back(fixed(100 * t.bubble_s / t.total_s(), 1) + " %");
-            if (options.price > 0)
-                cells.push_back(fixed(options.price / 3600 / tokens_per_s_per_gpu(*each) * 1e9, 0));
+            cells.push_back(share_text(t.tensor_s + t.data_s + t.send_s, t.total_s()));
+            cells.push_back(share_text(t.bubble_s, t.total_s()));
+            if (options.price)
+                cells.push_back(fixed(*options.price / 3600 / tokens_per_s_per_gpu(*each) * 1e9, 0));
         }
         table.rows.push_back(std::move(cells));
     }
     print_table(table, context.out);
 }
 
+/// Whether they differ in the size of a micro-batch alone, or in what a context-parallel rank shares with
+/// data-parallel ones.
+bool twins(const Layouted& a, const Layouted& b) {
+    const Layout &x = a.job.layout, &y = b.job.layout;
+    return std::tuple(x.tp, x.pp, x.virtual_stages, x.zero, x.cp * x.data_ranks(), x.replicas > 1,
+                      a.job.recompute) == std::tuple(y.tp, y.pp, y.virtual_stages, y.zero,
+                                                     y.cp * y.data_ranks(), y.replicas > 1, b.job.recompute);
+}
+
+/// The first n that are no twins of one before.
 std::vector<const Layouted*> first(const std::vector<Layouted>& all, int64_t n) {
     std::vector<const Layouted*> found;
-    for (const Layouted& each : all)
-        if (static_cast<int64_t>(found.size()) < n) found.push_back(&each);
+    for (const Layouted& each : all) {
+        if (static_cast<int64_t>(found.size()) == n) break;
+        if (std::ranges::none_of(found, [&](const Layouted* other) { return twins(*other, each); }))
+            found.push_back(&each);
+    }
     return found;
 }
 
@@ -217,9 +266,9 @@ void print_best(const Question& question, const Layouted& best, const CommandCon
     Table table;
     table.right = {false, true};
     for (const StageMemory::Part& part : best.memory.parts)
-        table.rows.push_back({context.text("estimate.memory." + std::string(part.name)),
-                              run::bytes_text(std::llround(part.bytes))});
-    table.rows.push_back({context.text("cli.plan.needed"), run::bytes_text(std::llround(best.needed_bytes))});
+        table.rows.push_back(
+            {context.text("estimate.memory." + std::string(part.name)), size_text(part.bytes)});
+    table.rows.push_back({context.text("cli.plan.needed"), size_text(best.needed_bytes)});
     print_table(table, context.out);
     const Sensitivity s = sensitivity(question, best.job);
     const auto percent = [](double part) { return fixed(100 * part, 1) + " %"; };
@@ -239,14 +288,21 @@ void print_accuracy(const Question& question, const CommandContext& context) {
         context.out << context.text("cli.plan.unproven", {{"stack", stack}}) << '\n';
         return;
     }
+    const auto percent = [](double fraction) { return fixed(100 * fraction, 1) + " %"; };
     context.out << context.text(gpu.empty() ? "cli.plan.accuracy" : "cli.plan.accuracy_gpu",
                                 {{"rows", found.rows},
                                  {"stack", stack},
-                                 {"gpu", gpu},
-                                 {"mean", fixed(100 * found.mean_absolute, 1) + " %"},
-                                 {"worst", fixed(100 * found.worst, 1) + " %"},
-                                 {"run", found.worst_id}})
-                << '\n';
+                                 {"gpu", gpu.empty() ? question.profile.name : gpu},
+                                 {"mean", percent(found.mean_absolute)},
+                                 {"worst", percent(found.worst)},
+                                 {"run", found.worst_id}});
+    if (const Score memory = memory_accuracy(question.stack); memory.rows > 0)
+        context.out << ' '
+                    << context.text("cli.plan.memory_accuracy", {{"rows", memory.rows},
+                                                                 {"mean", percent(memory.mean_absolute)},
+                                                                 {"worst", percent(memory.worst)}});
+    if (question.lora_rank > 0) context.out << ' ' << context.text("cli.plan.no_lora_runs");
+    context.out << '\n';
 }
 
 void print_json(const PlanArguments& options, const Question& question, const Plan& made,
@@ -292,21 +348,32 @@ void run_plan(const PlanArguments& options, CommandContext& context) {
                        {{"parameters", fixed(static_cast<double>(parameters(question.shape)) / 1e9, 2)},
                         {"gpus", question.gpus},
                         {"gpu", question.profile.name},
-                        {"memory", run::bytes_text(std::llround(question.memory_bytes))},
+                        {"memory", size_text(question.memory_bytes)},
                         {"batch", question.global_batch},
                         {"seq", question.shape.seq}})
-                << '\n'
-                << context.text("cli.plan.tried", {{"tried", made.tried},
+                << '\n';
+    if (question.lora_rank > 0) {
+        Job job;
+        job.shape = question.shape;
+        job.lora_rank = question.lora_rank;
+        const double trained = static_cast<double>(parameters(job.shape)) * trained_share(job);
+        context.out << context.text("cli.plan.lora",
+                                    {{"rank", question.lora_rank}, {"millions", fixed(trained / 1e6, 1)}})
+                    << '\n';
+    }
+    context.out << context.text("cli.plan.tried", {{"tried", made.tried},
                                                    {"fitting", static_cast<int64_t>(made.fitting.size())}})
                 << "\n\n";
     if (made.fitting.empty()) {
-        context.out << context.text("cli.plan.none_fits") << '\n';
-        print_layouts(first(made.too_large, options.top), options, true, context);
+        context.out << context.text(question.lora_rank > 0 ? "cli.plan.none_fits_lora" : "cli.plan.none_fits")
+                    << '\n';
+        print_layouts(question, first(made.too_large, options.top), options, true, context);
         return;
     }
-    print_layouts(first(made.fitting, options.top), options, false, context);
+    print_layouts(question, first(made.fitting, options.top), options, false, context);
+    context.out << context.text("cli.plan.legend") << '\n';
     context.out << '\n' << context.text("cli.plan.pareto") << '\n';
-    print_layouts(made.pareto(), options, false, context);
+    print_layouts(question, made.pareto(), options, false, context);
     print_best(question, made.fitting.front(), context);
     print_accuracy(question, context);
 }

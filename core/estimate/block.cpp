@@ -226,6 +226,10 @@ void add_collectives(const Job& job, const Machine& machine, const Times& attent
     if (l.cp > 1) {
         const double keys = 2 * kComputeBytes * s.tokens * s.kv * static_cast<double>(l.cp - 1);
         const double ring = machine.send_s(keys, l.tp * l.cp - 1);
+        // Each part's output is added to the sum in float32.
+        const double merge = machine.elementwise_s(10 * s.tokens * s.q * static_cast<double>(l.cp - 1));
+        cost.tensor_forward_s += merge;
+        cost.tensor_backward_s += merge;
         cost.tensor_forward_s += std::max(0.0, ring - kBesideAttention * attention.forward_s);
         cost.tensor_backward_s += std::max(0.0, 2 * ring - kBesideAttention * attention.input_grad_s);
     }

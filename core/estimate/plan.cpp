@@ -1,6 +1,8 @@
 #include "core/estimate/plan.h"
 
 #include <algorithm>
+#include <cmath>
+#include <tuple>
 
 #include "core/base/error.h"
 
@@ -30,15 +32,26 @@ struct Sharing {
     int64_t replicas, shards;
 };
 
-std::vector<Sharing> sharings(int64_t ranks, int64_t within_node, bool pipeline) {
+std::vector<Sharing> sharings(const StackTraits& stack, int64_t ranks, int64_t within_node, bool pipeline) {
     if (ranks == 1) return {{0, 1, 1}};
-    std::vector<Sharing> found{{0, ranks, 1}, {1, ranks, 1}};
-    // With a pipeline, FSDP would gather each stage once a micro-batch: nobody does.
-    if (pipeline) return found;
-    found.push_back({3, 1, ranks});
+    std::vector<Sharing> found{{0, ranks, 1}};
+    if (stack.zero_1) found.push_back({1, ranks, 1});
+    if (!stack.fsdp) return found;
+    // A stage's weights would be gathered once a micro-batch; so they are kept from the first one's forward
+    // on.
+    const int zero = pipeline ? 2 : 3;
+    found.push_back({zero, 1, ranks});
     if (within_node > 1 && within_node < ranks && ranks % within_node == 0)
-        found.push_back({3, ranks / within_node, within_node});
+        found.push_back({zero, ranks / within_node, within_node});
     return found;
+}
+
+/// Times within 1 % of each other are no difference that an estimate can tell: then fewer dims and less
+/// memory come first.
+std::tuple<int64_t, int, double> order_of(const Layouted& each) {
+    const Layout& l = each.job.layout;
+    const int dims = (l.tp > 1) + (l.cp > 1) + (l.pp > 1) + (l.replicas > 1 && l.shards > 1);
+    return {std::llround(std::log(each.time.total_s()) / std::log(1.01)), dims, each.needed_bytes};
 }
 
 class Search {
@@ -56,7 +69,7 @@ class Search {
                     if (!data_parallel(tp, cp, pp)) return std::move(made_);
                 }
         }
-        std::ranges::stable_sort(made_.fitting, {}, [](const Layouted& each) { return each.time.total_s(); });
+        std::ranges::stable_sort(made_.fitting, {}, [](const Layouted& each) { return order_of(each); });
         std::ranges::stable_sort(made_.too_large, {}, &Layouted::needed_bytes);
         return std::move(made_);
     }
@@ -66,7 +79,8 @@ class Search {
         const int64_t ranks = question_.gpus / (tp * cp * pp);
         if (question_.global_batch % ranks != 0) return true;
         const int64_t samples = question_.global_batch / ranks;
-        for (const Sharing& sharing : sharings(ranks, question_.gpus_per_node / (tp * cp), pp > 1))
+        for (const Sharing& sharing :
+             sharings(traits(question_.stack), ranks, question_.gpus_per_node / (tp * cp), pp > 1))
             for (const int64_t micro : powers_up_to(samples)) {
                 if (samples % micro != 0) continue;
                 for (const int64_t stages : powers_up_to(pp > 1 ? 8 : 1)) {
@@ -97,7 +111,7 @@ class Search {
         for (const Recompute each : {Recompute::none, Recompute::products, Recompute::full}) {
             job.recompute = each;
             Layouted made{.job = job, .time = {}, .memory = peak_memory(job)};
-            made.needed_bytes = needed_bytes(made.memory.total());
+            made.needed_bytes = needed_bytes(made.memory.total(), question_.stack);
             made.time = step_time(job, machine_);
             ++made_.tried;
             const bool fits = made.needed_bytes <= question_.memory_bytes;
@@ -132,9 +146,12 @@ double step_with(const Question& question, const Job& job, double time::Profile:
 }  // namespace
 
 std::vector<const Layouted*> Plan::pareto() const {
+    std::vector<const Layouted*> by_time;
+    for (const Layouted& each : fitting) by_time.push_back(&each);
+    std::ranges::stable_sort(by_time, {}, [](const Layouted* each) { return each->time.total_s(); });
     std::vector<const Layouted*> front;
-    for (const Layouted& each : fitting)
-        if (front.empty() || each.needed_bytes < front.back()->needed_bytes) front.push_back(&each);
+    for (const Layouted* each : by_time)
+        if (front.empty() || each->needed_bytes < front.back()->needed_bytes) front.push_back(each);
     return front;
 }
 

@@ -34,7 +34,7 @@ struct Layouted {
 };
 
 struct Plan {
-    std::vector<Layouted> fitting;    ///< by time, the fastest first
+    std::vector<Layouted> fitting;    ///< the fastest first; within 1 %, fewer dims and less memory first
     std::vector<Layouted> too_large;  ///< by bytes needed, the smallest first
     int64_t tried = 0;
 

@@ -140,7 +140,7 @@ class Row {
     std::optional<double> number(const char* first, const char* second = nullptr) const {
         const json* node = at(first, second);
         if (node == nullptr) return std::nullopt;
-        if (!node->is_number() || !(node->get<double>() > 0))
+        if (!node->is_number() || !(node->get<double>() >= 1e-6 && node->get<double>() <= 1e15))
             fail(path(first, second), "estimate.file.not_a_number");
         return node->get<double>();
     }
@@ -195,9 +195,9 @@ Shape shape_of(const Row& row, StatedSizes& sizes, const Family& family) {
     return shape;
 }
 
-Layout layout_of(const Row& row) {
+Layout layout_of(const Row& row, StatedSizes& sizes) {
     Layout layout;
-    const auto size = [&](const char* key) { return row.whole("layout", key).value_or(1); };
+    const auto size = [&](const char* key) { return sizes.need("layout", key); };
     layout.tp = size("tp");
     layout.cp = size("cp");
     layout.pp = size("pp");
@@ -205,7 +205,7 @@ Layout layout_of(const Row& row) {
     layout.shards = size("dp_shard");
     layout.zero = static_cast<int>(row.whole("layout", "zero").value_or(0));
     layout.sequence_parallel = row.flag("layout", "sp");
-    layout.virtual_stages = size("virtual");
+    layout.virtual_stages = row.whole("layout", "virtual").value_or(1);
     return layout;
 }
 
@@ -252,6 +252,8 @@ std::optional<Message> why_skipped(const Row& row, const StatedSizes& sizes, Pub
         run.job.layout.order = *order;
     }
     if (!run.step_ms && !run.memory_bytes) return Message{"estimate.skip.unmeasured", {}};
+    const int64_t ranks = run.job.layout.ranks(), gpus = row.whole("gpus").value_or(ranks);
+    if (gpus != ranks) return Message{"estimate.skip.gpus", {{"gpus", gpus}, {"ranks", ranks}}};
     return why_impossible(run.job);
 }
 
@@ -288,7 +290,7 @@ PublishedRun read_row(const Row& row) {
     Job& job = run.job;
     job.stack = family->stack;
     job.shape = shape_of(row, sizes, *family);
-    job.layout = layout_of(row);
+    job.layout = layout_of(row, sizes);
     job.micro_batch = sizes.need("batch", "micro");
     job.micro_batches = sizes.need("batch", "accumulate");
     job.gradient_bytes = row.text("precision", "reduce") == "fp32" ? 4 : 2;

@@ -11,11 +11,16 @@ namespace {
 
 constexpr double kSingle = 4;
 
-/// Optimizer's state of a parameter: two moments, and the weights that it updates where the model computes
-/// with others.
+/// FSDP whose weights stay gathered from the first micro-batch on, beside their float32 shards; gradients are
+/// whole until the last one.
+bool kept_gathered(const Job& job) {
+    return job.layout.zero == 2 && traits(job.stack).fsdp;
+}
+
+/// Two moments, and the weights that the optimizer updates where the model computes with others.
 double optimizer_bytes(const Job& job) {
-    // FSDP2's and FSDP1's sharded parameters are the float32 ones; they stand under weights.
-    return job.layout.zero == 3 ? 2 * kSingle : 3 * kSingle;
+    // FSDP's sharded parameters are the float32 ones; they stand under weights.
+    return job.layout.zero == 3 || kept_gathered(job) ? 2 * kSingle : 3 * kSingle;
 }
 
 /// Micro-batches, in blocks' worth of activations, that a stage keeps at once.
@@ -54,16 +59,17 @@ double StageMemory::total() const {
                            [](double sum, const Part& part) { return sum + part.bytes; });
 }
 
-double needed_bytes(double allocated) {
+double needed_bytes(double allocated, Stack stack) {
     constexpr double kProcess = 2e9;
-    return allocated * kReservedShare + kProcess;
+    return allocated * traits(stack).reserved_share + kProcess;
 }
 
 StageMemory stage_memory(const Job& job, int64_t stage) {
     const Layout& l = job.layout;
     const StackTraits& stack = traits(job.stack);
     const double own = stage_parameters(job, stage);
-    const auto data = static_cast<double>((l.zero == 3 ? l.shards : l.data_ranks()) * l.cp);
+    const auto data =
+        static_cast<double>((l.zero == 3 || kept_gathered(job) ? l.shards : l.data_ranks()) * l.cp);
     const bool last = stage == l.pp - 1;
     const Weights weights(job);
     const auto tokens = static_cast<double>(job.tokens()), dim = static_cast<double>(job.shape.dim);
@@ -79,10 +85,12 @@ StageMemory stage_memory(const Job& job, int64_t stage) {
     const double trained = trained_share(job) * own;
     // FSDP's shards are float32 where they are trained; frozen ones stay as they were loaded.
     add("weights",
-        l.zero == 3 ? (job.lora_rank == 0 ? own * kSingle : own * kComputeBytes + trained * kSingle) / data
-                    : (own + trained) * kComputeBytes - (job.lora_rank == 0 ? trained * kComputeBytes : 0));
+        l.zero == 3 || kept_gathered(job)
+            ? (job.lora_rank == 0 ? own * kSingle : own * kComputeBytes + trained * kSingle) / data
+            : (own + trained) * kComputeBytes - (job.lora_rank == 0 ? trained * kComputeBytes : 0));
+    if (kept_gathered(job)) add("gathered", own * kComputeBytes);
     add("gradients", trained * (l.zero == 3 ? kSingle : static_cast<double>(job.gradient_bytes)) /
-                         (l.zero >= 2 ? data : 1));
+                         (l.zero == 3 || (l.zero == 2 && !kept_gathered(job)) ? data : 1));
     add("optimizer", trained * optimizer_bytes(job) / (l.zero >= 1 ? data : 1));
     // What forward keeps.
     add("activations", blocks_in_flight(job, stage) * block_kept_bytes(job));

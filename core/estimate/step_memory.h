@@ -26,10 +26,8 @@ StageMemory stage_memory(const Job& job, int64_t stage);
 /// Of the stage that needs most.
 StageMemory peak_memory(const Job& job);
 
-/// What PyTorch's allocator takes from the device for what is allocated: 1.04 was the median of published
-/// runs, 1.10 the most but for FSDP's prefetches.
-inline constexpr double kReservedShare = 1.04;
-/// What a process takes of a GPU: that, the CUDA context and NCCL's buffers, which are put at 2 GB.
-double needed_bytes(double allocated);
+/// What a process takes of a GPU for what is allocated: StackTraits::reserved_share as much, and the CUDA
+/// context and NCCL's buffers, which are put at 2 GB.
+double needed_bytes(double allocated, Stack stack);
 
 }  // namespace meshscope::estimate

@@ -9,6 +9,9 @@
 namespace meshscope::estimate {
 namespace {
 
+/// Models of this width and less are toys, whose memory is buffers.
+constexpr int64_t kToyDim = 1024;
+
 using Group = std::tuple<std::string, Stack, bool>;
 
 double estimated_ms(const PublishedRun& run, double speed) {
@@ -76,9 +79,9 @@ std::vector<Fit> fit_groups(std::span<const PublishedRun> runs) {
 }
 
 /// What the allocator reserves, and what the process takes, of what is allocated.
-double as_printed(double allocated, MemoryKind kind) {
-    if (kind == MemoryKind::reserved) return allocated * kReservedShare;
-    if (kind == MemoryKind::whole_process) return needed_bytes(allocated);
+double as_printed(double allocated, const PublishedRun& run) {
+    if (run.memory_kind == MemoryKind::reserved) return allocated * traits(run.job.stack).reserved_share;
+    if (run.memory_kind == MemoryKind::whole_process) return needed_bytes(allocated, run.job.stack);
     return allocated;
 }
 
@@ -91,7 +94,7 @@ Compared compare(const PublishedRun& run, const Fit* fit) {
     made.time = step_time(run.job, machine);
     made.memory = run.last_stage ? stage_memory(run.job, run.job.layout.pp - 1) : peak_memory(run.job);
     if (run.step_ms) made.time_error = 1e3 * made.time.total_s() / *run.step_ms - 1;
-    made.memory_bytes = as_printed(made.memory.total(), run.memory_kind);
+    made.memory_bytes = as_printed(made.memory.total(), run);
     if (run.memory_bytes) made.memory_error = made.memory_bytes / *run.memory_bytes - 1;
     return made;
 }
@@ -167,6 +170,16 @@ Score accuracy(Stack stack, std::string& gpu) {
     const std::vector<PublishedRun>& runs = gpu.empty() ? own : of_gpu;
     const Validation made = validate(runs, false);
     return score(made.rows, &Compared::time_error);
+}
+
+Score memory_accuracy(Stack stack) {
+    std::vector<PublishedRun> runs;
+    for (const PublishedRun& run : published_runs())
+        if (!run.skipped && run.memory_bytes && run.memory_kind != MemoryKind::unknown &&
+            run.job.stack == stack && run.job.shape.dim > kToyDim)
+            runs.push_back(run);
+    const Validation made = validate(runs, false);
+    return score(made.rows, &Compared::memory_error);
 }
 
 }  // namespace meshscope::estimate

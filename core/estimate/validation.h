@@ -55,6 +55,9 @@ Validation validate(std::span<const PublishedRun> runs, bool fit);
 /// by launches: on this GPU where there are three or more, else on all GPUs. `gpu` becomes "" then.
 Score accuracy(Stack stack, std::string& gpu);
 
+/// The same of memory, on all GPUs, of runs that say which kind they printed.
+Score memory_accuracy(Stack stack);
+
 /// Of the rows that `of` wants and that have such an error.
 Score score(std::span<const Compared> rows, std::optional<double> Compared::*error,
             bool (*of)(const Compared&) = nullptr);

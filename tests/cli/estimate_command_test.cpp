@@ -37,7 +37,7 @@ TEST_CASE(
         CHECK(layout["tp"].get<int>() * layout["cp"].get<int>() * layout["pp"].get<int>() *
                   layout["dp_replicate"].get<int>() * layout["dp_shard"].get<int>() ==
               8);
-        CHECK(layout["step_s"].get<double>() >= before);
+        CHECK(layout["step_s"].get<double>() > 0.98 * before);
         before = layout["step_s"].get<double>();
         double time = 0, bytes = 0;
         for (const auto& [name, seconds] : layout["time"].items())
@@ -53,7 +53,7 @@ TEST_CASE(
 }
 
 TEST_CASE("where nothing fits, plan shows what is nearest and its largest part, in both languages") {
-    for (const auto& [language, words] : {std::pair("en", "None fits."), std::pair("zh", "没有一种放得下")}) {
+    for (const auto& [language, words] : {std::pair("en", "None fits"), std::pair("zh", "没有一种放得下")}) {
         const auto ended =
             program::run({"--lang", language, "plan", llama(), "--gpus", "1", "--gpu", "rtx4090"});
         CHECK(ended.exit_code == 0);
@@ -77,6 +77,14 @@ TEST_CASE("what plan cannot answer is refused with what would be right") {
     refused({"plan", llama(), "--gpu", "a1000"}, "a100");
     refused({"plan", llama(), "--gpu", "laptop"}, "--memory-gib");
     refused({"plan", llama(), "--gpus", "0"}, "--gpus");
+    for (const char* option : {"--seq", "--global-batch", "--memory-gib", "--price"}) {
+        refused({"plan", llama(), option, "0"}, option);
+        refused({"plan", llama(), option, "-1"}, option);
+    }
+    for (const char* value : {"inf", "nan", "1e308"})
+        refused({"plan", llama(), "--memory-gib", value}, "--memory-gib");
+    refused({"plan", "hf:" + meshscope::test::golden_folder() + "/model_config/gpt2.json", "--seq", "4096"},
+            "1024");
     refused({"plan", "model"}, "model");
 }
 

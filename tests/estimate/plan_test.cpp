@@ -46,7 +46,11 @@ TEST_CASE("every layout uses all GPUs and the whole batch, and fits or not by wh
                                l.virtual_stages, static_cast<int>(each.job.recompute)})
                       .second);
         }
-    CHECK(std::ranges::is_sorted(made.fitting, {}, [](const Layouted& each) { return each.time.total_s(); }));
+    double fastest = 0;  // of those listed so far; within 1 % others come first
+    for (const Layouted& each : made.fitting) {
+        CHECK(each.time.total_s() > 0.98 * fastest);
+        fastest = std::max(fastest, each.time.total_s());
+    }
     CHECK(std::ranges::is_sorted(made.too_large, {}, &Layouted::needed_bytes));
 }
 
@@ -54,7 +58,6 @@ TEST_CASE("of the layouts that fit, the front is what no other beats in both tim
     const Plan made = plan(question(8));
     const auto front = made.pareto();
     REQUIRE(front.size() > 1);
-    CHECK(front.front() == &made.fitting.front());
     for (const Layouted& each : made.fitting) {
         const bool in_front = std::ranges::find(front, &each) != front.end();
         const bool beaten = std::ranges::any_of(made.fitting, [&](const Layouted& other) {
@@ -68,8 +71,12 @@ TEST_CASE("Llama 3.1 8B on eight H100 is trained with FSDP, and does not fit und
     const Plan made = plan(question(8));
     CHECK(made.fitting.front().job.layout.zero == 3);
     CHECK(made.fitting.front().job.layout.pp == 1);
-    for (const Layouted& each : made.fitting)
+    for (const Layouted& each : made.fitting) {
         CHECK((each.job.layout.zero > 0 || each.job.layout.tp * each.job.layout.pp > 1));
+        // What torchtitan has: DDP, FSDP and HSDP; under a pipeline FSDP keeps its weights gathered.
+        CHECK(each.job.layout.zero != 1);
+        CHECK((each.job.layout.zero == 2) == (each.job.layout.pp > 1 && each.job.layout.shards > 1));
+    }
 }
 
 TEST_CASE("a 7B model is trained on a card of 24 GB with LoRA, and not without") {
