@@ -101,9 +101,11 @@ TEST_CASE("405 billion parameters on 16,384 ranks take little memory, and each r
         "schedule = \"1F1B\"\nmicrobatches = 16\n";
     const auto scenario =
         read(text_of(k405B, "global_batch = 2048\nclip_norm = 1.0", mesh + kBfloat16, 8192));
-    const int64_t before = peak_resident_bytes();
+    [[maybe_unused]] const int64_t before = peak_resident_bytes();
     const run::DryResult result = run::run_dry(scenario);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which keep what is freed, or shadow it
     CHECK(peak_resident_bytes() - before < int64_t{300} << 20);
+#endif
     // A rank a stage: the shards and the tensor-parallel parts are even.
     std::vector<int32_t> first;
     for (int32_t stage = 0; stage < 16; ++stage) first.push_back(stage * 1024);
