@@ -2,14 +2,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 #include <tuple>
 
+#include "app/cli/estimate_figures.h"
 #include "app/cli/model_argument.h"
 #include "app/cli/table.h"
 #include "app/cli/usage.h"
@@ -18,7 +17,6 @@
 #include "core/estimate/model_shape.h"
 #include "core/estimate/plan.h"
 #include "core/estimate/validation.h"
-#include "core/run/fit.h"
 
 namespace meshscope::cli {
 namespace {
@@ -38,12 +36,6 @@ struct PlanArguments {
     bool eager = false, json = false;
 };
 
-std::string fixed(double value, int digits) {
-    char text[48];
-    std::snprintf(text, sizeof text, "%.*f", digits, value);
-    return text;
-}
-
 void expect(const char* option, int64_t value, int64_t least, int64_t most) {
     if (value < least || value > most)
         throw UsageError(
@@ -57,25 +49,6 @@ void expect(const char* option, std::optional<double> value, double least, doubl
         throw UsageError(
             {"cli.plan.out_of_range",
              {{"option", std::string(option)}, {"value", *value}, {"least", least}, {"most", most}}});
-}
-
-/// Seconds in milliseconds; very long ones in powers of ten.
-std::string step_text(double s) {
-    if (s < 1e9) return milliseconds(std::llround(s * 1e9));
-    char text[32];
-    std::snprintf(text, sizeof text, "%.2e", s * 1e3);
-    return text;
-}
-
-/// A part of a whole, which may be too large for a figure.
-std::string share_text(double part, double whole) {
-    const double share = part / whole;
-    return std::isfinite(share) ? fixed(100 * share, 1) + " %" : "–";
-}
-
-std::string size_text(double bytes) {
-    constexpr double kMost = 9e18;
-    return run::bytes_text(std::llround(std::min(bytes, kMost)));
 }
 
 Stack stack_of(const std::string& word) {
@@ -222,17 +195,17 @@ void print_layouts(const Question& question, const std::vector<const Layouted*>&
             data_word(l),
             std::to_string(each->job.micro_batches) + "×" + std::to_string(each->job.micro_batch),
             text(("cli.plan.recompute." + std::string(word(each->job.recompute))).c_str()),
-            size_text(each->needed_bytes) +
+            estimated_bytes(each->needed_bytes) +
                 (each->needed_bytes > kTight * question.memory_bytes && !why ? " !" : "")};
         if (why) {
             const StageMemory::Part part = largest_part(each->memory);
             cells.push_back(text(("estimate.memory." + std::string(part.name)).c_str()) + " " +
-                            size_text(part.bytes));
+                            estimated_bytes(part.bytes));
         } else {
-            cells.push_back(step_text(t.total_s()));
+            cells.push_back(estimated_ms(t.total_s()));
             cells.push_back(fixed(tokens_per_s_per_gpu(*each), 0));
-            cells.push_back(share_text(t.tensor_s + t.data_s + t.send_s, t.total_s()));
-            cells.push_back(share_text(t.bubble_s, t.total_s()));
+            cells.push_back(percent((t.tensor_s + t.data_s + t.send_s) / t.total_s()));
+            cells.push_back(percent((t.bubble_s) / t.total_s()));
             if (options.price)
                 cells.push_back(fixed(*options.price / 3600 / tokens_per_s_per_gpu(*each) * 1e9, 0));
         }
@@ -267,11 +240,10 @@ void print_best(const Question& question, const Layouted& best, const CommandCon
     table.right = {false, true};
     for (const StageMemory::Part& part : best.memory.parts)
         table.rows.push_back(
-            {context.text("estimate.memory." + std::string(part.name)), size_text(part.bytes)});
-    table.rows.push_back({context.text("cli.plan.needed"), size_text(best.needed_bytes)});
+            {context.text("estimate.memory." + std::string(part.name)), estimated_bytes(part.bytes)});
+    table.rows.push_back({context.text("cli.plan.needed"), estimated_bytes(best.needed_bytes)});
     print_table(table, context.out);
     const Sensitivity s = sensitivity(question, best.job);
-    const auto percent = [](double part) { return fixed(100 * part, 1) + " %"; };
     context.out << '\n'
                 << context.text("cli.plan.sensitivity", {{"products", percent(s.products)},
                                                          {"memory", percent(s.memory)},
@@ -288,7 +260,6 @@ void print_accuracy(const Question& question, const CommandContext& context) {
         context.out << context.text("cli.plan.unproven", {{"stack", stack}}) << '\n';
         return;
     }
-    const auto percent = [](double fraction) { return fixed(100 * fraction, 1) + " %"; };
     context.out << context.text(gpu.empty() ? "cli.plan.accuracy" : "cli.plan.accuracy_gpu",
                                 {{"rows", found.rows},
                                  {"stack", stack},
@@ -348,7 +319,7 @@ void run_plan(const PlanArguments& options, CommandContext& context) {
                        {{"parameters", fixed(static_cast<double>(parameters(question.shape)) / 1e9, 2)},
                         {"gpus", question.gpus},
                         {"gpu", question.profile.name},
-                        {"memory", size_text(question.memory_bytes)},
+                        {"memory", estimated_bytes(question.memory_bytes)},
                         {"batch", question.global_batch},
                         {"seq", question.shape.seq}})
                 << '\n';

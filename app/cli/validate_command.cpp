@@ -2,17 +2,15 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
 
+#include "app/cli/estimate_figures.h"
 #include "app/cli/table.h"
 #include "core/base/json_text.h"
 #include "core/estimate/validation.h"
-#include "core/run/fit.h"
 
 namespace meshscope::cli {
 namespace {
@@ -30,13 +28,6 @@ struct Answer {
     std::vector<PublishedRun> runs;
     Validation data_sheet, best;
 };
-
-/// "+8.2 %"; plain figures have no sign.
-std::string percent(double fraction, bool sign) {
-    char text[32];
-    std::snprintf(text, sizeof text, sign ? "%+.1f %%" : "%.1f %%", 100 * fraction);
-    return text;
-}
 
 /// Rows that a speed was fitted to say nothing of how good it is.
 bool counts(const Compared& each) {
@@ -114,8 +105,8 @@ void add_score(std::vector<std::string>& cells, const Score& score, bool with_id
     if (score.rows == 0) {
         cells.insert(cells.end(), {"", "", ""});
     } else {
-        cells.insert(cells.end(), {percent(score.mean_absolute, false), percent(score.bias, true),
-                                   percent(score.worst, true)});
+        cells.insert(cells.end(),
+                     {percent(score.mean_absolute), percent(score.bias, true), percent(score.worst, true)});
     }
     if (with_id) cells.push_back(score.worst_id);
 }
@@ -141,8 +132,7 @@ void print_time(const Answer& answer, bool fitted, const CommandContext& context
         std::vector<std::string> cells{name, std::to_string(first.rows)};
         add_score(cells, first, !fitted);
         if (fitted) add_score(cells, second, true);
-        char spearman[16];
-        std::snprintf(spearman, sizeof spearman, "%.3f", second.spearman);
+        const std::string spearman = fixed(second.spearman, 3);
         cells.push_back(order && second.rows > 2 ? spearman : "");
         table.rows.push_back(std::move(cells));
     };
@@ -194,8 +184,7 @@ void print_fits(const Answer& answer, const CommandContext& context) {
     for (const Fit& fit : answer.best.fits) {
         std::string rows;
         for (const std::string& id : fit.rows) rows += (rows.empty() ? "" : ", ") + id;
-        char speed[16];
-        std::snprintf(speed, sizeof speed, "%.3f", fit.speed);
+        const std::string speed = fixed(fit.speed, 3);
         const std::string stack(traits(fit.stack).word);
         table.rows.push_back(
             {fit.gpu,
@@ -217,15 +206,13 @@ void print_rows(const Answer& answer, const CommandContext& context) {
         const PublishedRun& run = *each.run;
         std::vector<std::string> cells{run.id, run.tier};
         if (each.time_error) {
-            cells.insert(cells.end(), {milliseconds(std::llround(*run.step_ms * 1e6)),
-                                       milliseconds(std::llround(each.time.total_s() * 1e9)),
+            cells.insert(cells.end(), {estimated_ms(*run.step_ms * 1e-3), estimated_ms(each.time.total_s()),
                                        percent(*each.time_error, true)});
         } else {
             cells.insert(cells.end(), {"", "", ""});
         }
         if (each.memory_error) {
-            cells.insert(cells.end(), {run::bytes_text(std::llround(*run.memory_bytes)),
-                                       run::bytes_text(std::llround(each.memory_bytes)),
+            cells.insert(cells.end(), {estimated_bytes(*run.memory_bytes), estimated_bytes(each.memory_bytes),
                                        percent(*each.memory_error, true)});
         } else {
             cells.insert(cells.end(), {"", "", ""});

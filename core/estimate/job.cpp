@@ -11,7 +11,7 @@ int64_t block_parameters(const Shape& shape) {
     const int64_t biases =
         shape.bias ? q + 2 * kv + shape.dim + (shape.gated ? 2 : 1) * shape.hidden + shape.dim : 0;
     const int64_t norms = (shape.gated ? 2 : 4) * shape.dim;
-    return attention + feed_forward + biases + norms;
+    return attention + feed_forward + biases + norms + shape.block_extra;
 }
 
 int64_t embedding_parameters(const Shape& shape) {

@@ -21,6 +21,9 @@ struct Shape {
     bool learned_positions = false;  ///< an embedding of `seq` positions
     bool bias = false;               ///< of the linear layers
     bool dropout = false;            ///< gpt: behind attention and feed-forward part; its masks are kept
+    /// Parameters of a block beyond those of matrices, biases of all linear layers and two norms: q/k norms,
+    /// the biases of some.
+    int64_t block_extra = 0;
 };
 
 /// Of one block, whole: matrices, biases, norms.

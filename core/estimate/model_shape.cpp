@@ -1,5 +1,7 @@
 #include "core/estimate/model_shape.h"
 
+#include "core/nn/model/counts.h"
+
 namespace meshscope::estimate {
 
 std::optional<Shape> shape_of(const nn::ModelSpec& model) {
@@ -17,6 +19,7 @@ std::optional<Shape> shape_of(const nn::ModelSpec& model) {
     shape.tied = model.tied;
     shape.bias = model.kind == "gpt" && model.block_bias;
     shape.learned_positions = model.kind == "gpt";
+    shape.block_extra = nn::count_parameters(model).each_layer - block_parameters(shape);
     return shape;
 }
 

@@ -61,22 +61,11 @@ constexpr Family kFamilies[] = {
      .last_stage_memory = true},
 };
 
-/// Words in a row's "gpu", the first that is found; the profile, and the data sheet's dense bfloat16 peak.
-struct Gpu {
-    std::string_view words, profile;
-    double peak_teraflops;
-};
-constexpr Gpu kGpus[] = {{"GB300", "", 0},
-                         {"GB200", "gb200", 2450},
-                         {"B200", "b200", 2250},
-                         {"H200", "h200", 989},
-                         {"H800", "", 0},
-                         {"HBM2e", "h100_96gb", 989},
-                         {"H100 95", "h100_96gb", 989},
-                         {"H100", "h100", 989},
-                         {"40GB", "a100_40gb", 312},
-                         {"A100", "a100", 312},
-                         {"Ampere 80GB", "a100", 312}};
+/// Words in a row's "gpu", the first that is found; the profile, "" where there is none.
+constexpr std::pair<std::string_view, std::string_view> kGpus[] = {
+    {"GB300", ""},         {"GB200", "gb200"},     {"B200", "b200"},         {"H200", "h200"},
+    {"H800", ""},          {"HBM2e", "h100_96gb"}, {"H100 95", "h100_96gb"}, {"H100", "h100"},
+    {"40GB", "a100_40gb"}, {"A100", "a100"},       {"Ampere 80GB", "a100"}};
 
 constexpr std::pair<std::string_view, Recompute> kRecompute[] = {
     {"none", Recompute::none},
@@ -270,10 +259,9 @@ PublishedRun read_row(const Row& row) {
         return run;
     }
     const std::string gpu = row.text("gpu").value_or("");
-    for (const Gpu& each : kGpus)
-        if (gpu.find(each.words) != std::string::npos) {
-            run.gpu = each.profile;
-            run.peak_flops_per_s = each.peak_teraflops * 1e12;
+    for (const auto& [words, profile] : kGpus)
+        if (gpu.find(words) != std::string::npos) {
+            run.gpu = profile;
             break;
         }
     if (!family->gpu.empty()) run.gpu = family->gpu;

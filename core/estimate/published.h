@@ -23,7 +23,6 @@ struct PublishedRun {
     std::string gpu;         ///< a hardware profile's name, with the family's network
     int64_t gpus_per_node = 8;
     time::Profile profile;
-    double peak_flops_per_s = 0;  ///< of the data sheet, dense bfloat16
     Job job;
     std::optional<double> step_ms;
     std::optional<double> memory_bytes;

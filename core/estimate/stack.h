@@ -27,20 +27,22 @@ enum class AttentionKernel : uint8_t { unfused, flash_1, flash_2, cudnn };
 struct StackTraits {
     std::string_view word;
     AttentionKernel attention = AttentionKernel::flash_2;
-    bool fused_kernels =
-        true;                 ///< norms, activations and loss are a kernel each; else eager PyTorch's several
+    /// Norms, activations and the loss are a kernel each; else eager PyTorch's several.
+    bool fused_kernels = true;
     bool pads_vocab = false;  ///< to a multiple of 128 × tp
-    bool balanced_stages = false;    ///< the pipeline's stages are cut by cost, embedding and head counted
-    bool last_stages_light = false;  ///< the first and the last stage hold a layer less than the others
-    bool workspace_per_weight =
-        false;  ///< an unused gradient in the weights' dtype is kept for each shape of weight
+    /// The pipeline's stages are cut by cost, embedding and head counted.
+    bool balanced_stages = false;
+    /// The first and the last stage hold a layer less than the others.
+    bool last_stages_light = false;
+    /// An unused gradient in the weights' dtype is kept for each shape of weight.
+    bool workspace_per_weight = false;
     bool zero_1 = true;  ///< data-parallel ranks can share out the optimizer's state alone
     bool fsdp = false;   ///< and all of the model, whole or within groups (HSDP)
     /// What PyTorch's allocator takes from the device for what is allocated: 1.04 was the median of SimuMax's
     /// runs (1.03 to 1.10); FSDP's buffers, freed on other streams, leave gaps: 1.20 to 1.36 of torchtitan's.
     double reserved_share = 1.04;
-    double host_us_per_op =
-        10;  ///< from one operation's launch to the next one's, where the GPU does not keep up the queue
+    /// From one operation's launch to the next one's, where the GPU is done sooner.
+    double host_us_per_op = 10;
     int64_t ops_per_block = 24;   ///< forward; backward has half as many again
     double optimizer_bytes = 34;  ///< read and written, a parameter
     double step_host_ms = 0;      ///< a step's end that no kernel fills: data, clipping, logging

@@ -140,9 +140,4 @@ StepTime step_time(const Job& job, const Machine& machine) {
     return time;
 }
 
-double model_flops_utilisation(const Job& job, double step_s, double peak_flops_per_s) {
-    return model_flops_per_token(job.shape) * job.tokens_per_step() /
-           (step_s * static_cast<double>(job.layout.ranks()) * peak_flops_per_s);
-}
-
 }  // namespace meshscope::estimate

@@ -32,7 +32,4 @@ double stage_parameters(const Job& job, int64_t stage);
 /// The time of one step. Cost: some twenty kernels are timed, 10 µs.
 StepTime step_time(const Job& job, const Machine& machine);
 
-/// Model FLOPs utilisation: model_flops_per_token() × tokens ÷ (time × GPUs × the data sheet's `peak`).
-double model_flops_utilisation(const Job& job, double step_s, double peak_flops_per_s);
-
 }  // namespace meshscope::estimate

@@ -14,8 +14,8 @@ namespace meshscope::tensor {
 /// mmap.
 std::unique_ptr<Device> make_dry_device();
 
-/// Whether it is one. Who would give many pieces of one tensor to a kernel one by one, as many as a group has
-/// ranks, may give it the same number of elements in one call there: what is counted is equal.
+/// Whether it is one. For core/tensor/strided_parts.h alone: whoever calls kernels does the same on every
+/// device.
 bool does_nothing(const Device& device);
 
 }  // namespace meshscope::tensor

@@ -1,15 +1,21 @@
 // What a job is made of, what it keeps and how its time and memory follow its layout.
 #include "core/estimate/job.h"
 
+#include <filesystem>
+
+#include "core/base/error.h"
 #include "core/estimate/block.h"
 #include "core/estimate/model_shape.h"
 #include "core/estimate/step_memory.h"
 #include "core/estimate/step_time.h"
+#include "core/nn/model/counts.h"
 #include "core/run/dry.h"
+#include "core/scenario/model_config.h"
 #include "core/scenario/scenario.h"
 #include "core/time/read_profile.h"
 #include "tests/estimate/example.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using namespace meshscope;
 using namespace meshscope::estimate;
@@ -47,6 +53,22 @@ TEST_CASE("parameters are counted to one: Llama 3.1 8B, GPT-2, GPT-3 175B withou
                      .learned_positions = true,
                      .bias = true};
     CHECK(parameters(gpt2) == 124'439'808);
+}
+
+TEST_CASE("a configuration's shape has as many parameters as the engine's own model of it") {
+    int64_t seen = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(test::golden_folder() + "/model_config")) {
+        if (entry.path().extension() != ".json" || entry.path().filename() == "expected.json") continue;
+        try {
+            const nn::ModelSpec model = scenario::read_model_config(entry.path().string()).spec;
+            INFO(entry.path());
+            CHECK(parameters(*shape_of(model)) == nn::count_parameters(model).total());
+            ++seen;
+        } catch (const InputError&) {
+            // A mixture of experts, or latent attention: no model of this version.
+        }
+    }
+    CHECK(seen >= 5);
 }
 
 TEST_CASE("model FLOPs a token are 6·N of the products and 12·layers·width·seq") {

@@ -139,13 +139,13 @@ TEST_CASE("what is saved elsewhere still leads to the same files") {
         "format = 1\n[model]\nkind = \"toy\"\nweights = \"init.safetensors\"\n"
         "[data]\nfile = \"/data/x.safetensors\"\n[train]\nsteps = 1\nglobal_batch = 4\n"
         "[hardware]\nprofile = \"my.toml\"\n[compare]\nscenarios = [\"b.toml\"]\n";
-    const toml::table moved = toml::parse(saved_text(file, SaveForm::whole, "/work/a", "/work/b/c"));
+    const toml::table moved = toml::parse(saved_text(file, SaveForm::whole, "/lessons/a", "/lessons/b/c"));
     const auto at = [&](const char* key) { return node_at(moved, key)->as_string()->get(); };
     CHECK(at("model.weights") == "../../a/init.safetensors");
     CHECK(at("data.file") == "/data/x.safetensors");
     CHECK(at("hardware.profile") == "../../a/my.toml");
     CHECK(value_text(*node_at(moved, "compare.scenarios")) == "[\"../../a/b.toml\"]");
-    CHECK(saved_text(file, SaveForm::whole, "/work/a", "/work/a") == file);
+    CHECK(saved_text(file, SaveForm::whole, "/lessons/a", "/lessons/a") == file);
 }
 
 TEST_CASE("a model that a configuration names is edited, moved and saved with what overrules it") {
@@ -154,12 +154,12 @@ TEST_CASE("a model that a configuration names is edited, moved and saved with wh
     const auto kind_in = [](const std::string& text) {
         return node_at(toml::parse(text), "model.kind")->as_string()->get();
     };
-    CHECK(kind_in(saved_text(table, SaveForm::whole, "/work/a", "/work/b")) == "hf:../a/q/config.json");
+    CHECK(kind_in(saved_text(table, SaveForm::whole, "/lessons/a", "/lessons/b")) == "hf:../a/q/config.json");
     // Tied may be what the configuration says: a default is no default there.
-    const std::string brief = saved_text(table, SaveForm::brief, "/work/a", "/work/a");
+    const std::string brief = saved_text(table, SaveForm::brief, "/lessons/a", "/lessons/a");
     CHECK(brief.find("tied = false") != std::string::npos);
     const std::string alone = "format = 1\nmodel = \"hf:q/config.json\"\n" + rest;
-    CHECK(kind_in(saved_text(alone, SaveForm::whole, "/work/a", "/work/b")) == "hf:../a/q/config.json");
+    CHECK(kind_in(saved_text(alone, SaveForm::whole, "/lessons/a", "/lessons/b")) == "hf:../a/q/config.json");
     const std::string cut = changed_text(alone, {{"model.layers", "2"}});
     CHECK(kind_in(cut) == "hf:q/config.json");
     CHECK(value_text(*node_at(toml::parse(cut), "model.layers")) == "2");

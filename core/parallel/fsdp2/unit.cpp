@@ -4,8 +4,8 @@
 
 #include "core/parallel/read_into.h"
 #include "core/parallel/record_ownership.h"
-#include "core/tensor/dry_device.h"
 #include "core/tensor/kernels.h"
+#include "core/tensor/strided_parts.h"
 
 namespace meshscope::parallel {
 
@@ -132,12 +132,11 @@ void Unit::copy_out(const Tensor& gathered) {
         s.whole = context_.allocator->empty(shape, comm_.precision.param,
                                             MemoryCategory::unsharded_parameters, s.parameter->name);
         const int64_t part = s.whole.n_elements() / ranks;
-        if (gathered.defined() && tensor::does_nothing(s.whole.device()))
-            event->cast(s.whole.flat(), gathered.slice(at * ranks, part * ranks));
+        if (gathered.defined())
+            tensor::gather_parts(event.kernels(), s.whole.flat(), gathered,
+                                 {.first = at, .stride = from_each, .count = ranks});
         else
-            for (int64_t r = 0; r < ranks; ++r)
-                event->cast(s.whole.slice(r * part, part),
-                            gathered.defined() ? gathered.slice(r * from_each + at, part) : own[i]);
+            event->cast(s.whole.flat(), own[i].flat());
         at += part;
         s.parameter->value = s.whole.narrow(0, s.cut.rows);
     }

@@ -3,8 +3,8 @@
 
 #include "core/base/error.h"
 #include "core/parallel/fsdp2/unit.h"
-#include "core/tensor/dry_device.h"
 #include "core/tensor/kernels.h"
+#include "core/tensor/strided_parts.h"
 
 namespace meshscope::parallel {
 
@@ -19,21 +19,10 @@ Tensor Unit::copy_gradients_in() {
         const Tensor& grad = s.kept.defined() ? s.kept : s.parameter->grad;
         if (!grad.defined())
             throw InvalidArgument({"parallel.no_gradient", {{"parameter", s.parameter->name}}});
-        const bool in_one = tensor::does_nothing(input.device());
-        if (in_one) {
-            const int64_t first = at * shard_ranks(), real = grad.n_elements();
-            const int64_t padding = s.padded.n_elements() * shard_ranks() - real;
-            if (real > 0) event->cast(input.slice(first, real), grad.flat());
-            if (padding > 0) event->zero(input.slice(first + real, padding));
-        }
-        for (int64_t r = 0; !in_one && r < shard_ranks(); ++r) {
-            const int64_t elements = s.cut.rows_of(r) * s.row_elements;
-            const int64_t first = r * local_elements_ + at, padding = s.padded.n_elements() - elements;
-            if (elements > 0)
-                event->cast(input.slice(first, elements),
-                            grad.slice(s.cut.first_row(r) * s.row_elements, elements));
-            if (padding > 0) event->zero(input.slice(first + elements, padding));
-        }
+        tensor::spread_parts(event.kernels(), input,
+                             {.first = at, .stride = local_elements_, .count = shard_ranks()},
+                             s.padded.n_elements(), grad.flat(),
+                             [&s](int64_t r) { return s.cut.rows_of(r) * s.row_elements; });
         at += s.padded.n_elements();
     }
     return input;
