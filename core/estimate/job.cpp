@@ -65,6 +65,10 @@ std::optional<Message> why_impossible(const Job& job) {
                                                      {"accumulate", job.micro_batches}};
     for (const auto& [name, size] : sizes)
         if (size < 1) return Message{"estimate.below_one", {{"name", name}, {"value", size}}};
+    constexpr double kMostRanks = 1 << 24;
+    const double ranks = static_cast<double>(l.tp) * static_cast<double>(l.cp) * static_cast<double>(l.pp) *
+                         static_cast<double>(l.replicas) * static_cast<double>(l.shards);
+    if (ranks > kMostRanks) return Message{"estimate.too_many_ranks", {}};
     if (s.heads % l.tp != 0) return Message{"estimate.heads_tp", {{"heads", s.heads}, {"tp", l.tp}}};
     if (s.heads % s.kv_heads != 0)
         return Message{"estimate.heads_kv", {{"heads", s.heads}, {"kv_heads", s.kv_heads}}};

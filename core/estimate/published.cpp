@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/json_fields.h"
 #include "core/base/json_text.h"
 #include "core/base/text_file.h"
 #include "core/time/read_profile.h"
@@ -91,118 +92,80 @@ std::optional<Value> find(const std::pair<std::string_view, Value> (&table)[N], 
     return std::nullopt;
 }
 
-/// One row, key by key; what is missing or of another type is told with the row's number.
-class Row {
-  public:
-    Row(const json& row, std::string file, int64_t number)
-        : row_(row), file_(std::move(file)), number_(number) {}
+/// What is counted in a model or a layout, at most: products of a few of them stay within 63 bits.
+constexpr int64_t kMostCount = int64_t{1} << 20;
+/// And what is measured, in any unit.
+constexpr double kMostFigure = 1e15;
 
-    [[noreturn]] void fail(const std::string& key, const char* id) const {
-        throw InputError({{{id, {{"row", number_}, {"key", key}}}, {file_, 0, 0, -1}, {}}});
-    }
-    /// A value by a path of at most two keys; null where it is absent.
-    const json* at(const char* first, const char* second = nullptr) const {
-        const json* node = &row_;
-        for (const char* key : {first, second}) {
-            if (key == nullptr) break;
-            if (!node->is_object()) return nullptr;
-            const auto found = node->find(key);
-            if (found == node->end()) return nullptr;
-            node = &*found;
-        }
-        return node->is_null() ? nullptr : node;
-    }
-    std::optional<std::string> text(const char* first, const char* second = nullptr) const {
-        const json* node = at(first, second);
-        if (node == nullptr) return std::nullopt;
-        if (!node->is_string()) fail(path(first, second), "estimate.file.not_text");
-        return node->get<std::string>();
-    }
-    std::optional<int64_t> whole(const char* first, const char* second = nullptr) const {
-        const json* node = at(first, second);
-        if (node == nullptr) return std::nullopt;
-        const auto value = json_whole<int64_t>(*node);
-        if (!value || *value < 0 || *value > (int64_t{1} << 40))
-            fail(path(first, second), "estimate.file.not_a_size");
-        return value;
-    }
-    std::optional<double> number(const char* first, const char* second = nullptr) const {
-        const json* node = at(first, second);
-        if (node == nullptr) return std::nullopt;
-        if (!node->is_number() || !(node->get<double>() >= 1e-6 && node->get<double>() <= 1e15))
-            fail(path(first, second), "estimate.file.not_a_number");
-        return node->get<double>();
-    }
-    bool flag(const char* first, const char* second = nullptr) const {
-        const json* node = at(first, second);
-        if (node == nullptr) return false;
-        if (!node->is_boolean()) fail(path(first, second), "estimate.file.not_a_flag");
-        return node->get<bool>();
-    }
+/// A row of the file, and the first size that it does not state.
+struct Row {
+    JsonFields all, model, layout, batch, precision, measured, derived;
+    std::string missing = {};
 
-  private:
-    static std::string path(const char* first, const char* second) {
-        return second == nullptr ? first : std::string(first) + "." + second;
+    static JsonFields part(const JsonFields& all, std::string_view name) {
+        static const json kNone = json::object();
+        return all.object(name).value_or(JsonFields(kNone, "", all.found()));
     }
+    explicit Row(const JsonFields& row)
+        : all(row),
+          model(part(row, "model")),
+          layout(part(row, "layout")),
+          batch(part(row, "batch")),
+          precision(part(row, "precision")),
+          measured(part(row, "measured")),
+          derived(part(row, "derived")) {}
 
-    const json& row_;
-    std::string file_;
-    int64_t number_;
-};
-
-/// Reads sizes, and remembers the first one that is not stated.
-class StatedSizes {
-  public:
-    explicit StatedSizes(const Row& row) : row_(row) {}
-    int64_t need(const char* first, const char* second) {
-        const auto value = row_.whole(first, second);
-        if (!value && missing_.empty()) missing_ = std::string(first) + "." + second;
+    static std::optional<int64_t> count(const JsonFields& fields, std::string_view name) {
+        return fields.whole(name, 0, kMostCount);
+    }
+    static std::optional<double> figure(const JsonFields& fields, std::string_view name) {
+        return fields.number(name, 0, kMostFigure);
+    }
+    int64_t need(const JsonFields& fields, std::string_view name) {
+        const auto value = count(fields, name);
+        if (!value && missing.empty()) missing = fields.full(name);
         return value.value_or(1);
     }
-    const std::string& missing() const { return missing_; }
-
-  private:
-    const Row& row_;
-    std::string missing_;
 };
 
-Shape shape_of(const Row& row, StatedSizes& sizes, const Family& family) {
+Shape shape_of(Row& row, const Family& family) {
     Shape shape;
-    shape.layers = sizes.need("model", "layers");
-    shape.dim = sizes.need("model", "dim");
-    shape.hidden = sizes.need("model", "hidden");
-    shape.heads = sizes.need("model", "heads");
-    shape.kv_heads = row.whole("model", "kv_heads").value_or(shape.heads);
-    shape.head_dim = row.whole("model", "head_dim").value_or(shape.dim / std::max<int64_t>(shape.heads, 1));
-    shape.vocab = sizes.need("model", "vocab");
-    shape.seq = sizes.need("model", "seq");
-    shape.gated = row.text("model", "kind") == "llama";
-    shape.tied = row.flag("model", "tied");
-    shape.learned_positions = row.flag("model", "learned_pos");
-    shape.bias = row.flag("model", "bias");
+    shape.layers = row.need(row.model, "layers");
+    shape.dim = row.need(row.model, "dim");
+    shape.hidden = row.need(row.model, "hidden");
+    shape.heads = row.need(row.model, "heads");
+    shape.kv_heads = Row::count(row.model, "kv_heads").value_or(shape.heads);
+    shape.head_dim =
+        Row::count(row.model, "head_dim").value_or(shape.dim / std::max<int64_t>(shape.heads, 1));
+    shape.vocab = row.need(row.model, "vocab");
+    shape.seq = row.need(row.model, "seq");
+    shape.gated = row.model.text("kind") == "llama";
+    shape.tied = row.model.boolean("tied").value_or(false);
+    shape.learned_positions = row.model.boolean("learned_pos").value_or(false);
+    shape.bias = row.model.boolean("bias").value_or(false);
     shape.dropout = family.dropout;
     return shape;
 }
 
-Layout layout_of(const Row& row, StatedSizes& sizes) {
+Layout layout_of(Row& row) {
     Layout layout;
-    const auto size = [&](const char* key) { return sizes.need("layout", key); };
+    const auto size = [&](const char* key) { return row.need(row.layout, key); };
     layout.tp = size("tp");
     layout.cp = size("cp");
     layout.pp = size("pp");
     layout.replicas = size("dp_replicate");
     layout.shards = size("dp_shard");
-    layout.zero = static_cast<int>(row.whole("layout", "zero").value_or(0));
-    layout.sequence_parallel = row.flag("layout", "sp");
-    layout.virtual_stages = row.whole("layout", "virtual").value_or(1);
+    layout.zero = static_cast<int>(Row::count(row.layout, "zero").value_or(0));
+    layout.sequence_parallel = row.layout.boolean("sp").value_or(false);
+    layout.virtual_stages = Row::count(row.layout, "virtual").value_or(1);
     return layout;
 }
 
 /// Time and memory as their source printed them.
 void read_measured(const Row& row, PublishedRun& run) {
-    run.step_ms = row.number("measured", "step_ms");
-    if (!run.step_ms) run.step_ms = row.number("derived", "step_ms");
-    if (!run.step_ms) run.step_ms = row.number("derived_step_ms_from_tflops");
+    run.step_ms = Row::figure(row.measured, "step_ms");
+    if (!run.step_ms) run.step_ms = Row::figure(row.derived, "step_ms");
+    if (!run.step_ms) run.step_ms = Row::figure(row.all, "derived_step_ms_from_tflops");
     constexpr double kGiB = 1024.0 * 1024 * 1024;
     const std::tuple<const char*, double, MemoryKind> kinds[] = {
         {"peak_bytes_allocated", 1, MemoryKind::allocated},
@@ -212,7 +175,7 @@ void read_measured(const Row& row, PublishedRun& run) {
         {"peak_gb", 1e9, MemoryKind::unknown},
         {"peak_gb_nvidia_smi", 1e9, MemoryKind::whole_process}};
     for (const auto& [key, unit, kind] : kinds) {
-        const auto value = row.number("measured", key);
+        const auto value = Row::figure(row.measured, key);
         if (!value) continue;
         run.memory_bytes = *value * unit;
         run.memory_kind = kind;
@@ -220,45 +183,44 @@ void read_measured(const Row& row, PublishedRun& run) {
     }
 }
 
-std::optional<Message> why_skipped(const Row& row, const StatedSizes& sizes, PublishedRun& run) {
-    const auto kind = row.text("model", "kind").value_or("");
+std::optional<Message> why_skipped(const Row& row, PublishedRun& run) {
+    const auto kind = row.model.text("kind").value_or("");
     if (kind != "gpt" && kind != "llama") return Message{"estimate.skip.model", {{"kind", kind}}};
-    if (row.whole("layout", "ep").value_or(1) > 1)
+    if (Row::count(row.layout, "ep").value_or(1) > 1)
         return Message{"estimate.skip.model", {{"kind", std::string("moe")}}};
     // "rowwise", "mxfp8" … say which.
-    if (const json* fp8 = row.at("precision", "fp8"); fp8 != nullptr && *fp8 != false)
-        return Message{"estimate.skip.fp8", {}};
-    if (run.gpu.empty()) return Message{"estimate.skip.gpu", {{"gpu", row.text("gpu").value_or("")}}};
-    if (!sizes.missing().empty()) return Message{"estimate.skip.missing", {{"key", sizes.missing()}}};
-    const auto recompute = row.text("recompute");
+    if (row.precision.has("fp8") && !row.precision.is_false("fp8")) return Message{"estimate.skip.fp8", {}};
+    if (run.gpu.empty()) return Message{"estimate.skip.gpu", {{"gpu", row.all.text("gpu").value_or("")}}};
+    if (!row.missing.empty()) return Message{"estimate.skip.missing", {{"key", row.missing}}};
+    const auto recompute = row.all.text("recompute");
     const auto known = find(kRecompute, recompute.value_or(""));
     if (!known) return Message{"estimate.skip.recompute", {{"word", recompute.value_or("null")}}};
     run.job.recompute = *known;
     if (run.job.layout.pp > 1) {
-        const auto schedule = row.text("layout", "schedule");
+        const auto schedule = row.layout.text("schedule");
         const auto order = find(kOrders, schedule.value_or(""));
         if (!order) return Message{"estimate.skip.schedule", {{"word", schedule.value_or("null")}}};
         run.job.layout.order = *order;
     }
     if (!run.step_ms && !run.memory_bytes) return Message{"estimate.skip.unmeasured", {}};
-    const int64_t ranks = run.job.layout.ranks(), gpus = row.whole("gpus").value_or(ranks);
+    if (auto why = why_impossible(run.job)) return why;
+    const int64_t ranks = run.job.layout.ranks(), gpus = Row::count(row.all, "gpus").value_or(ranks);
     if (gpus != ranks) return Message{"estimate.skip.gpus", {{"gpus", gpus}, {"ranks", ranks}}};
-    return why_impossible(run.job);
+    return std::nullopt;
 }
 
-PublishedRun read_row(const Row& row) {
+PublishedRun read_row(Row row) {
     PublishedRun run;
-    const auto id = row.text("id");
-    if (!id) row.fail("id", "estimate.file.missing");
-    run.id = *id;
+    row.all.require("id", "estimate.hint.id");
+    run.id = row.all.text("id").value_or("");
     run.family = run.id.substr(0, run.id.find('-'));
-    run.tier = row.text("tier").value_or("");
+    run.tier = row.all.text("tier").value_or("");
     const auto* const family = std::ranges::find(kFamilies, run.family, &Family::name);
     if (family == std::end(kFamilies)) {
         run.skipped = Message{"estimate.skip.family", {{"family", run.family}}};
         return run;
     }
-    const std::string gpu = row.text("gpu").value_or("");
+    const std::string gpu = row.all.text("gpu").value_or("");
     for (const auto& [words, profile] : kGpus)
         if (gpu.find(words) != std::string::npos) {
             run.gpu = profile;
@@ -272,24 +234,23 @@ PublishedRun read_row(const Row& row) {
             run.profile.node_bytes_per_s = 0;
         }
     }
-    run.gpus_per_node = row.whole("gpus_per_node").value_or(8);
+    run.gpus_per_node = Row::count(row.all, "gpus_per_node").value_or(8);
 
-    StatedSizes sizes(row);
     Job& job = run.job;
     job.stack = family->stack;
-    job.shape = shape_of(row, sizes, *family);
-    job.layout = layout_of(row, sizes);
-    job.micro_batch = sizes.need("batch", "micro");
-    job.micro_batches = sizes.need("batch", "accumulate");
-    job.gradient_bytes = row.text("precision", "reduce") == "fp32" ? 4 : 2;
-    job.compiled = row.flag("compile");
+    job.shape = shape_of(row, *family);
+    job.layout = layout_of(row);
+    job.micro_batch = row.need(row.batch, "micro");
+    job.micro_batches = row.need(row.batch, "accumulate");
+    job.gradient_bytes = row.precision.text("reduce") == "fp32" ? 4 : 2;
+    job.compiled = row.all.boolean("compile").value_or(false);
     job.overlap_data = family->overlap_data;
     job.overlap_tensor = family->overlap_tensor;
     job.fused_weight_grad = family->fused_weight_grad;
     job.deterministic = family->deterministic;
     run.last_stage = family->last_stage_memory;
     read_measured(row, run);
-    run.skipped = why_skipped(row, sizes, run);
+    run.skipped = why_skipped(row, run);
     // 12 layers of width 512 wait for the host; so do narrow shards of one or two samples.
     run.launch_bound = job.shape.dim < 1024 && run.family == "gold";
     if (run.family == "nano" || run.family == "vt")
@@ -303,12 +264,15 @@ std::vector<PublishedRun> parse_published(std::string_view text, const std::stri
     if (all.is_discarded()) refuse("estimate.file.not_json");
     if (!all.is_array()) refuse("estimate.file.not_a_list");
     std::vector<PublishedRun> runs;
+    std::vector<Diagnostic> found;
     int64_t number = 0;
     for (const json& each : all) {
-        const Row row(each, path, ++number);
-        if (!each.is_object()) row.fail("", "estimate.file.not_an_object");
-        runs.push_back(read_row(row));
+        ++number;
+        if (!each.is_object())
+            throw InputError({{{"estimate.file.not_an_object", {{"row", number}}}, {path, 0, 0, -1}, {}}});
+        runs.push_back(read_row(Row(JsonFields(each, path, found, "row " + std::to_string(number) + ": "))));
     }
+    if (!found.empty()) throw InputError(std::move(found));
     return runs;
 }
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/json_fields.h"
 #include "core/base/json_text.h"
 #include "core/base/text_file.h"
-#include "core/scenario/config_fields.h"
 #include "core/scenario/diagnostics.h"
 
 namespace meshscope::scenario {
@@ -113,11 +113,11 @@ constexpr int64_t kMostLayers = 10000;
 constexpr int64_t kMostTokens = nn::kMostSize;
 
 /// Reads one size that has to be there.
-void read_size(const ConfigFields& c, std::string_view field, int64_t& into, int64_t most = nn::kMostSize) {
+void read_size(const JsonFields& c, std::string_view field, int64_t& into, int64_t most = nn::kMostSize) {
     if (c.require(field)) into = c.whole(field, 1, most).value_or(0);
 }
 
-void read_activation(const ConfigFields& c, std::string_view field, bool gated,
+void read_activation(const JsonFields& c, std::string_view field, bool gated,
                      std::optional<Activation>& into) {
     const std::optional<std::string> word = c.text(field);
     if (!word) return;
@@ -145,7 +145,7 @@ void read_activation(const ConfigFields& c, std::string_view field, bool gated,
 }
 
 /// Scaling and base of rotary positions from one object, of either generation of transformers.
-void read_rope(const ConfigFields& rope, double& theta, tensor::RopeScaling& scaling) {
+void read_rope(const JsonFields& rope, double& theta, tensor::RopeScaling& scaling) {
     theta = rope.number("rope_theta", 0, 1e12).value_or(theta);
     if (const auto part = rope.number("partial_rotary_factor", 0, 1); part && *part != 1.0)
         rope.report({"config.partial_rotary", {{"field", rope.full("partial_rotary_factor")}}});
@@ -169,18 +169,18 @@ void read_rope(const ConfigFields& rope, double& theta, tensor::RopeScaling& sca
         rope.report({"config.rope_factors", {{"field", rope.full("high_freq_factor")}}});
 }
 
-void read_positions(const ConfigFields& c, const Family& family, nn::ModelSpec& spec) {
+void read_positions(const JsonFields& c, const Family& family, nn::ModelSpec& spec) {
     spec.rope_theta = family.rope_theta;
     spec.rope_halves = true;
     read_rope(c, spec.rope_theta, spec.rope_scaling);
     if (const auto old = c.object("rope_scaling")) read_rope(*old, spec.rope_theta, spec.rope_scaling);
     const bool by_layer = family.window == Family::Window::alternating;
     if (by_layer) spec.window_rope_theta = c.number("rope_local_base_freq", 0, 1e12).value_or(10000.0);
-    const std::optional<ConfigFields> parameters = c.object("rope_parameters");
+    const std::optional<JsonFields> parameters = c.object("rope_parameters");
     if (!parameters) return;
-    const std::optional<ConfigFields> full = parameters->object("full_attention");
+    const std::optional<JsonFields> full = parameters->object("full_attention");
     read_rope(full ? *full : *parameters, spec.rope_theta, spec.rope_scaling);
-    if (const std::optional<ConfigFields> local = parameters->object("sliding_attention")) {
+    if (const std::optional<JsonFields> local = parameters->object("sliding_attention")) {
         tensor::RopeScaling none;
         read_rope(*local, spec.window_rope_theta, none);
         if (none.kind != tensor::RopeScaling::Kind::none)
@@ -191,7 +191,7 @@ void read_positions(const ConfigFields& c, const Family& family, nn::ModelSpec& 
 }
 
 /// Which layers see all tokens, as `layer_types` lists them: false where it cannot be used.
-bool read_layer_types(const ConfigFields& c, nn::ModelSpec& spec) {
+bool read_layer_types(const JsonFields& c, nn::ModelSpec& spec) {
     const std::optional<std::vector<std::string>> types = c.texts("layer_types");
     if (!types) return false;
     if (static_cast<int64_t>(types->size()) != spec.layers && spec.layers > 0) {
@@ -209,7 +209,7 @@ bool read_layer_types(const ConfigFields& c, nn::ModelSpec& spec) {
     return true;
 }
 
-void read_window(const ConfigFields& c, bool given_null, const Family& family, nn::ModelSpec& spec) {
+void read_window(const JsonFields& c, bool given_null, const Family& family, nn::ModelSpec& spec) {
     if (family.window == Family::Window::never) return;
     int64_t window = given_null ? 0 : family.window_tokens;
     window = c.whole("sliding_window", 1, kMostTokens).value_or(window);
@@ -226,7 +226,7 @@ void read_window(const ConfigFields& c, bool given_null, const Family& family, n
 }
 
 /// Numbers that contradict each other; the sizes themselves were read, or reported and are 0.
-void check_heads(const ConfigFields& c, std::string_view width, std::string_view heads,
+void check_heads(const JsonFields& c, std::string_view width, std::string_view heads,
                  const nn::ModelSpec& spec) {
     if (spec.heads < 1 || spec.dim < 1) return;
     if (spec.head_dim == 0 && spec.dim % spec.heads != 0)
@@ -243,13 +243,13 @@ void check_heads(const ConfigFields& c, std::string_view width, std::string_view
 }
 
 /// A field whose only value that this version can do is `only`.
-void expect_only(const ConfigFields& c, std::string_view field, bool only) {
+void expect_only(const JsonFields& c, std::string_view field, bool only) {
     if (c.boolean(field).value_or(only) != only)
         c.report({"config.not_supported", {{"field", c.full(field)}}},
                  {"config.hint.only", {{"value", std::string(only ? "true" : "false")}}});
 }
 
-void read_llama(const ConfigFields& c, bool null_window, const Family& family, nn::ModelSpec& spec) {
+void read_llama(const JsonFields& c, bool null_window, const Family& family, nn::ModelSpec& spec) {
     spec.kind = "llama";
     read_size(c, "hidden_size", spec.dim);
     read_size(c, "intermediate_size", spec.hidden);
@@ -285,7 +285,7 @@ void read_llama(const ConfigFields& c, bool null_window, const Family& family, n
                      {"config.hint.only", {{"value", std::string("null")}}});
 }
 
-void read_gpt2(const ConfigFields& c, nn::ModelSpec& spec) {
+void read_gpt2(const JsonFields& c, nn::ModelSpec& spec) {
     spec.kind = "gpt";
     read_size(c, "n_embd", spec.dim);
     read_size(c, "n_layer", spec.layers, kMostLayers);
@@ -306,7 +306,7 @@ void read_gpt2(const ConfigFields& c, nn::ModelSpec& spec) {
 }
 
 /// Whether it is a mixture of experts, or has latent attention: reported then.
-bool refuse_not_dense(const ConfigFields& c, const std::string& type) {
+bool refuse_not_dense(const JsonFields& c, const std::string& type) {
     for (const std::string_view field :
          {"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"}) {
         if (!c.has(field) || c.whole(field, 0, nn::kMostSize).value_or(2) < 2) continue;
@@ -320,7 +320,7 @@ bool refuse_not_dense(const ConfigFields& c, const std::string& type) {
 }
 
 /// What its weights are saved in: `dtype`, or as transformers 4 has it `torch_dtype`.
-std::string read_dtype(const ConfigFields& c) {
+std::string read_dtype(const JsonFields& c) {
     const std::string now = c.text("dtype").value_or(""), old = c.text("torch_dtype").value_or("");
     if (!now.empty() && !old.empty() && now != old)
         c.report({"config.two_dtypes", {{"dtype", now}, {"torch_dtype", old}}});
@@ -328,7 +328,7 @@ std::string read_dtype(const ConfigFields& c) {
 }
 
 /// A class that is not the causal language model: it has another head, or none.
-void check_class(const ConfigFields& c) {
+void check_class(const JsonFields& c) {
     const std::optional<std::vector<std::string>> classes = c.texts("architectures");
     if (!classes || classes->empty()) return;
     const std::string& name = classes->front();
@@ -336,7 +336,7 @@ void check_class(const ConfigFields& c) {
     c.report({"config.not_causal", {{"class", name}}});
 }
 
-void read_into(const ConfigFields& c, bool null_window, ModelConfig& config) {
+void read_into(const JsonFields& c, bool null_window, ModelConfig& config) {
     if (!c.require("model_type", "config.hint.type")) return;
     config.model_type = c.text("model_type").value_or("");
     if (config.model_type.empty() || refuse_not_dense(c, config.model_type)) return;
@@ -360,7 +360,7 @@ ModelConfig read_model_config(const std::string& path) {
     std::vector<Diagnostic> found;
     ModelConfig config;
     if (json.is_object()) {
-        const ConfigFields fields(json, path, found);
+        const JsonFields fields(json, path, found);
         const auto window = json.find("sliding_window");
         read_into(fields, window != json.end() && window->is_null(), config);
     } else {

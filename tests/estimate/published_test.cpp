@@ -138,13 +138,15 @@ TEST_CASE("a file that is no list of runs is refused with the row and the key") 
     CHECK(refusal("[") == "estimate.file.not_json");
     CHECK(refusal("{}") == "estimate.file.not_a_list");
     CHECK(refusal("[1]") == "estimate.file.not_an_object");
-    CHECK(refusal("[{}]") == "estimate.file.missing");
-    CHECK(refusal(R"([{"id": 3}])") == "estimate.file.not_text");
-    CHECK(refusal(R"([{"id": "tt-a", "gpu": "A100", "model": {"layers": -1}}])") ==
-          "estimate.file.not_a_size");
-    CHECK(refusal(R"([{"id": "tt-a", "model": {"layers": 1e300}}])") == "estimate.file.not_a_size");
-    CHECK(refusal(R"([{"id": "tt-a", "model": {"tied": "no"}}])") == "estimate.file.not_a_flag");
-    CHECK(refusal(R"([{"id": "tt-a", "measured": {"step_ms": 0}}])") == "estimate.file.not_a_number");
+    CHECK(refusal("[{}]") == "config.missing");
+    CHECK(refusal(R"([{"id": 3}])") == "scenario.wrong_type");
+    CHECK(refusal(R"([{"id": "tt-a", "gpu": "A100", "model": {"layers": -1}}])") == "scenario.out_of_range");
+    CHECK(refusal(R"([{"id": "tt-a", "model": {"layers": 1e300}}])") == "scenario.wrong_type");
+    CHECK(refusal(R"([{"id": "tt-a", "model": {"tied": "no"}}])") == "scenario.wrong_type");
+    CHECK(refusal(R"([{"id": "tt-a", "model": 3}])") == "scenario.wrong_type");
+    for (const char* value : {"0", "-1", "1e308"})
+        CHECK(refusal(R"([{"id": "tt-a", "measured": {"step_ms": )" + std::string(value) + "}}]") ==
+              "scenario.out_of_range");
     CHECK(refusal(std::string(100'000, '[')) == "estimate.file.not_json");
     CHECK(refusal("[]").empty());
     // Values of no sense are no crash, but a reason to skip.

@@ -1,4 +1,4 @@
-#include "core/scenario/config_fields.h"
+#include "core/base/json_fields.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -8,7 +8,7 @@
 #include "core/base/json_text.h"
 #include "core/base/text.h"
 
-namespace meshscope::scenario {
+namespace meshscope {
 namespace {
 
 /// As "type.…" of the catalogue spells them.
@@ -37,37 +37,42 @@ std::string text_of(double value) {
 
 }  // namespace
 
-ConfigFields::ConfigFields(const nlohmann::json& object, std::string file, std::vector<Diagnostic>& found,
-                           std::string within)
+JsonFields::JsonFields(const nlohmann::json& object, std::string file, std::vector<Diagnostic>& found,
+                       std::string within)
     : object_(&object), file_(std::move(file)), found_(&found), within_(std::move(within)) {}
 
-const nlohmann::json* ConfigFields::node(std::string_view field) const {
+const nlohmann::json* JsonFields::node(std::string_view field) const {
     const auto found = object_->find(std::string(field));
     return found == object_->end() || found->is_null() ? nullptr : &*found;
 }
 
-bool ConfigFields::has(std::string_view field) const {
+bool JsonFields::has(std::string_view field) const {
     return node(field) != nullptr;
 }
 
-void ConfigFields::report(Message message, Message hint) const {
+bool JsonFields::is_false(std::string_view field) const {
+    const nlohmann::json* const value = node(field);
+    return value != nullptr && *value == false;
+}
+
+void JsonFields::report(Message message, Message hint) const {
     found_->push_back({std::move(message), {file_, 0, 0, -1}, std::move(hint)});
 }
 
-void ConfigFields::wrong_type(std::string_view field, std::string_view wanted,
-                              const nlohmann::json& found) const {
+void JsonFields::wrong_type(std::string_view field, std::string_view wanted,
+                            const nlohmann::json& found) const {
     report(
         {"scenario.wrong_type",
          {{"key", full(field)}, {"wanted", std::string(wanted)}, {"found", std::string(type_name(found))}}});
 }
 
-bool ConfigFields::require(std::string_view field, std::string_view wanted_id) const {
+bool JsonFields::require(std::string_view field, std::string_view wanted_id) const {
     if (has(field)) return true;
     report({"config.missing", {{"field", full(field)}}}, {std::string(wanted_id), {}});
     return false;
 }
 
-std::optional<int64_t> ConfigFields::whole(std::string_view field, int64_t least, int64_t most) const {
+std::optional<int64_t> JsonFields::whole(std::string_view field, int64_t least, int64_t most) const {
     const nlohmann::json* const value = node(field);
     if (value == nullptr) return std::nullopt;
     if (!value->is_number_integer()) {
@@ -81,7 +86,7 @@ std::optional<int64_t> ConfigFields::whole(std::string_view field, int64_t least
     return std::nullopt;
 }
 
-std::optional<double> ConfigFields::number(std::string_view field, double above, double most) const {
+std::optional<double> JsonFields::number(std::string_view field, double above, double most) const {
     const nlohmann::json* const value = node(field);
     if (value == nullptr) return std::nullopt;
     if (!value->is_number()) {
@@ -95,7 +100,7 @@ std::optional<double> ConfigFields::number(std::string_view field, double above,
     return std::nullopt;
 }
 
-std::optional<bool> ConfigFields::boolean(std::string_view field) const {
+std::optional<bool> JsonFields::boolean(std::string_view field) const {
     const nlohmann::json* const value = node(field);
     if (value == nullptr) return std::nullopt;
     if (value->is_boolean()) return value->get<bool>();
@@ -103,7 +108,7 @@ std::optional<bool> ConfigFields::boolean(std::string_view field) const {
     return std::nullopt;
 }
 
-std::optional<std::string> ConfigFields::text(std::string_view field) const {
+std::optional<std::string> JsonFields::text(std::string_view field) const {
     const nlohmann::json* const value = node(field);
     if (value == nullptr) return std::nullopt;
     if (value->is_string()) return value->get<std::string>();
@@ -111,7 +116,7 @@ std::optional<std::string> ConfigFields::text(std::string_view field) const {
     return std::nullopt;
 }
 
-std::optional<std::vector<std::string>> ConfigFields::texts(std::string_view field) const {
+std::optional<std::vector<std::string>> JsonFields::texts(std::string_view field) const {
     const nlohmann::json* const value = node(field);
     if (value == nullptr) return std::nullopt;
     std::vector<std::string> all;
@@ -126,12 +131,12 @@ std::optional<std::vector<std::string>> ConfigFields::texts(std::string_view fie
     return std::nullopt;
 }
 
-std::optional<ConfigFields> ConfigFields::object(std::string_view field) const {
+std::optional<JsonFields> JsonFields::object(std::string_view field) const {
     const nlohmann::json* const value = node(field);
     if (value == nullptr) return std::nullopt;
-    if (value->is_object()) return ConfigFields(*value, file_, *found_, full(field) + ".");
+    if (value->is_object()) return JsonFields(*value, file_, *found_, full(field) + ".");
     wrong_type(field, "table", *value);
     return std::nullopt;
 }
 
-}  // namespace meshscope::scenario
+}  // namespace meshscope
