@@ -13,12 +13,15 @@ ModelArgument model_argument(const std::string& name) {
     if (name.starts_with(scenario::kConfigPrefix)) {
         scenario::ModelConfig config =
             scenario::read_model_config(name.substr(scenario::kConfigPrefix.size()));
-        return {std::move(config.spec), std::move(config.model_type), std::move(config.dtype)};
+        const int64_t most = config.spec.seq;
+        return {std::move(config.spec), std::move(config.model_type), std::move(config.dtype), most};
     }
     if (!name.ends_with(".toml")) throw UsageError({"cli.model.bad_name", {{"name", name}}});
     const scenario::Scenario s = scenario::read_scenario(name);
     if (!s.calls.empty()) throw InvalidArgument({"cli.model.no_model", {{"path", name}}});
-    return {s.model, s.model.kind, ""};
+    std::optional<int64_t> most;
+    if (!s.model_config.empty()) most = scenario::read_model_config(s.model_config).spec.seq;
+    return {s.model, s.model.kind, "", most};
 }
 
 }  // namespace meshscope::cli

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/nn/model/spec.h"
@@ -12,6 +14,7 @@ struct ModelArgument {
     nn::ModelSpec spec;
     std::string type;   ///< of a configuration its model_type, else the kind
     std::string dtype;  ///< of a configuration's weights; "" where nothing says
+    std::optional<int64_t> most_tokens{};  ///< the positions that a configuration states
 };
 
 /// Throws UsageError "cli.model.bad_name" {name} for another name, InvalidArgument "cli.model.no_model"

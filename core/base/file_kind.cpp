@@ -16,8 +16,8 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::array kNames{
-    ".mscope", "safetensors", "JSON", "bench --table", "bench profile", "trace export csv", "SVG", "PNG",
-    "HTML",    "GIF",         "MP4"};
+    ".mscope", "safetensors", "JSON", "bench --table", "bench profile", "trace export csv",
+    "SVG",     "PNG",         "HTML", "GIF",           "MP4",           "--report"};
 
 std::string beginning(const std::string& path) {
     std::string bytes(4096, '\0');
@@ -103,6 +103,8 @@ bool begins_as(const std::string& path, FileKind kind) {
             return all.starts_with("\x89PNG\r\n\x1a\n");
         case FileKind::gif:
             return all.starts_with("GIF8");
+        case FileKind::report:  // app/cli/report.cpp
+            return is_text(all) && text.starts_with("<!-- meshscope report -->");
         case FileKind::mp4:
             return all.size() >= 8 && all.substr(4, 4) == "ftyp";
     }

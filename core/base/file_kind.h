@@ -5,7 +5,8 @@
 namespace meshscope {
 
 /// What this program writes at a path that a user named.
-/// `csv` is a view of a trace, `choices` what bench --table writes, `profile` what bench profile does.
+/// `report` is Markdown; `csv` is a view of a trace, `choices` what bench --table writes, `profile` what
+/// bench profile does.
 enum class FileKind : unsigned char {
     trace,
     safetensors,
@@ -17,7 +18,8 @@ enum class FileKind : unsigned char {
     png,
     html,
     gif,
-    mp4
+    mp4,
+    report
 };
 
 /// Whether the file begins as what this program writes of that kind: of plain text (a CSV, a table) too,

@@ -82,9 +82,13 @@ class Block {
         return made;
     }
 
-    /// Its input is what the operation before it made and keeps.
+    /// Its input is what the operation before it made and keeps. Weights of 4 bits are read and written
+    /// again in 16 ahead of each product.
     void linear(std::string_view name, double out, double in) {
-        add(name).product = {.m = sizes_.tokens, .n = out, .k = in, .batch = 1};
+        Operation& made = add(name);
+        made.product = {.m = sizes_.tokens, .n = out, .k = in, .batch = 1};
+        if (job_.base_bits < 16)
+            made.bytes = made.backward_bytes = out * in * (matrix_bytes(job_) + kComputeBytes);
     }
     void elementwise(std::string_view name, double bytes, double kept) {
         Operation& made = add(name);
@@ -208,7 +212,10 @@ void recompute(const Job& job, const std::vector<Operation>& operations, const s
         if (again) cost.again_s += times[i].forward_s;
     }
     if (job.recompute == Recompute::every_second) cost.again_s /= 2;
-    if (job.recompute == Recompute::full) cost.tensor_backward_s += cost.tensor_forward_s;
+    if (job.recompute == Recompute::full) {
+        cost.tensor_backward_s += cost.tensor_forward_s;
+        cost.hidden_backward_s += cost.hidden_forward_s;
+    }
 }
 
 /// tp: an all_reduce behind attention and behind the feed-forward part, and two in backward; cut in two by
@@ -220,8 +227,11 @@ void add_collectives(const Job& job, const Machine& machine, const Times& attent
     if (l.tp > 1) {
         const double one = machine.gather_s(kComputeBytes * s.tokens * s.dim, l.tp, 1);
         const double seen = job.overlap_tensor && l.sequence_parallel ? 0.3 : 1;
+        const double backward = l.sequence_parallel ? 5 : 4;
         cost.tensor_forward_s += seen * 4 * one;
-        cost.tensor_backward_s += seen * (l.sequence_parallel ? 5 : 4) * one;
+        cost.tensor_backward_s += seen * backward * one;
+        cost.hidden_forward_s += (1 - seen) * 4 * one;
+        cost.hidden_backward_s += (1 - seen) * backward * one;
     }
     if (l.cp > 1) {
         const double keys = 2 * kComputeBytes * s.tokens * s.kv * static_cast<double>(l.cp - 1);
@@ -230,8 +240,12 @@ void add_collectives(const Job& job, const Machine& machine, const Times& attent
         const double merge = machine.elementwise_s(10 * s.tokens * s.q * static_cast<double>(l.cp - 1));
         cost.tensor_forward_s += merge;
         cost.tensor_backward_s += merge;
-        cost.tensor_forward_s += std::max(0.0, ring - kBesideAttention * attention.forward_s);
-        cost.tensor_backward_s += std::max(0.0, 2 * ring - kBesideAttention * attention.input_grad_s);
+        const double forward = std::min(ring, kBesideAttention * attention.forward_s),
+                     backward = std::min(2 * ring, kBesideAttention * attention.input_grad_s);
+        cost.hidden_forward_s += forward;
+        cost.hidden_backward_s += backward;
+        cost.tensor_forward_s += ring - forward;
+        cost.tensor_backward_s += 2 * ring - backward;
     }
 }
 

@@ -33,12 +33,15 @@ struct Cost {
     double forward_s = 0;
     double input_grad_s = 0, weight_grad_s = 0;
     double again_s = 0;  ///< recomputed in backward
-    /// Collectives of tensor and context parallelism that the rank waits for.
+    /// Collectives of tensor and context parallelism that the rank waits for, and what of them runs beside
+    /// products.
     double tensor_forward_s = 0, tensor_backward_s = 0;
+    double hidden_forward_s = 0, hidden_backward_s = 0;
 
     double backward_s() const { return input_grad_s + weight_grad_s + again_s; }
     double compute_s() const { return forward_s + backward_s(); }
     double exposed_s() const { return tensor_forward_s + tensor_backward_s; }
+    double hidden_s() const { return hidden_forward_s + hidden_backward_s; }
     double all_s() const { return compute_s() + exposed_s(); }
 };
 

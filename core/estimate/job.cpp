@@ -4,14 +4,17 @@
 
 namespace meshscope::estimate {
 
+int64_t block_matrix_elements(const Shape& shape) {
+    const int64_t q = shape.heads * shape.head_dim, kv = shape.kv_heads * shape.head_dim;
+    return shape.dim * (2 * q + 2 * kv) + (shape.gated ? 3 : 2) * shape.dim * shape.hidden;
+}
+
 int64_t block_parameters(const Shape& shape) {
     const int64_t q = shape.heads * shape.head_dim, kv = shape.kv_heads * shape.head_dim;
-    const int64_t attention = shape.dim * (q + 2 * kv) + q * shape.dim;
-    const int64_t feed_forward = (shape.gated ? 3 : 2) * shape.dim * shape.hidden;
     const int64_t biases =
         shape.bias ? q + 2 * kv + shape.dim + (shape.gated ? 2 : 1) * shape.hidden + shape.dim : 0;
     const int64_t norms = (shape.gated ? 2 : 4) * shape.dim;
-    return attention + feed_forward + biases + norms + shape.block_extra;
+    return block_matrix_elements(shape) + biases + norms + shape.block_extra;
 }
 
 int64_t embedding_parameters(const Shape& shape) {
@@ -25,14 +28,27 @@ int64_t parameters(const Shape& shape) {
            positions + last_norm;
 }
 
+namespace {
+
+/// Parameters of matrix products: the blocks' and the head's.
+double product_parameters(const Shape& shape) {
+    return static_cast<double>(shape.layers) * static_cast<double>(block_matrix_elements(shape)) +
+           static_cast<double>(embedding_parameters(shape));
+}
+
+}  // namespace
+
 double model_flops_per_token(const Shape& shape) {
-    const int64_t q = shape.heads * shape.head_dim, kv = shape.kv_heads * shape.head_dim;
-    const auto block =
-        static_cast<double>(shape.dim * (2 * q + 2 * kv) + (shape.gated ? 3 : 2) * shape.dim * shape.hidden);
-    const double products =
-        static_cast<double>(shape.layers) * block + static_cast<double>(embedding_parameters(shape));
-    return 6 * products +
-           12 * static_cast<double>(shape.layers) * static_cast<double>(q) * static_cast<double>(shape.seq);
+    return 6 * product_parameters(shape) + 12 * static_cast<double>(shape.layers) *
+                                               static_cast<double>(shape.heads * shape.head_dim) *
+                                               static_cast<double>(shape.seq);
+}
+
+double model_flops_per_token(const Job& job) {
+    const double all = model_flops_per_token(job.shape);
+    if (job.lora_rank == 0) return all;
+    return all - 2 * product_parameters(job.shape) +
+           6 * trained_share(job) * static_cast<double>(parameters(job.shape));
 }
 
 double trained_share(const Job& job) {
@@ -42,6 +58,11 @@ double trained_share(const Job& job) {
     const int64_t sides =
         (s.dim + q) + 2 * (s.dim + kv) + (q + s.dim) + (s.gated ? 3 : 2) * (s.dim + s.hidden);
     return static_cast<double>(job.lora_rank * sides * s.layers) / static_cast<double>(parameters(s));
+}
+
+double matrix_bytes(const Job& job) {
+    constexpr double kSixteenBits = 2, kNf4 = 0.5 + 1.0 / 64 + 4.0 / (64 * 256);
+    return job.base_bits == 4 ? kNf4 : kSixteenBits;
 }
 
 std::optional<Message> why_impossible(const Job& job) {
@@ -73,6 +94,10 @@ std::optional<Message> why_impossible(const Job& job) {
     if (s.heads % s.kv_heads != 0)
         return Message{"estimate.heads_kv", {{"heads", s.heads}, {"kv_heads", s.kv_heads}}};
     if (s.seq % l.cp != 0) return Message{"estimate.seq_cp", {{"seq", s.seq}, {"cp", l.cp}}};
+    if (job.base_bits != 16 && job.base_bits != 4)
+        return Message{"estimate.base_bits", {{"bits", job.base_bits}}};
+    if (job.base_bits == 4 && (job.lora_rank == 0 || l.tp * l.cp * l.pp > 1))
+        return Message{"estimate.base_bits_cut", {}};
     // Embedding and head may stand in for a layer each.
     if (l.pp * l.virtual_stages > s.layers + 2)
         return Message{"estimate.stages", {{"stages", l.pp * l.virtual_stages}, {"layers", s.layers}}};

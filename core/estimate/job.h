@@ -28,6 +28,8 @@ struct Shape {
 
 /// Of one block, whole: matrices, biases, norms.
 int64_t block_parameters(const Shape& shape);
+/// Of its matrices alone.
+int64_t block_matrix_elements(const Shape& shape);
 /// Of the embedding, without positions; the head's are as many.
 int64_t embedding_parameters(const Shape& shape);
 /// Of the model, each once.
@@ -73,6 +75,9 @@ struct Job {
     int64_t gradient_bytes = 4;  ///< of an element that is reduced: 4 or 2
     int64_t lora_rank = 0;  ///< adapters of this rank beside each linear layer of the blocks are trained,
                             ///< nothing else; 0: everything is
+    /// Of an element of the matrices beside adapters: 16, or 4 (QLoRA's NF4, arXiv 2305.14314), which are
+    /// made bfloat16 a matrix at a time, in forward and again in backward.
+    int64_t base_bits = 16;
     Recompute recompute = Recompute::none;
     bool compiled = false;        ///< torch.compile fuses elementwise kernels
     bool overlap_data = true;     ///< gradients are reduced while backward goes on
@@ -91,8 +96,16 @@ struct Job {
 /// The share of the parameters that are trained: 1, or LoRA's adapters' part.
 double trained_share(const Job& job);
 
+/// Of an element of the blocks' matrices where they lie: 2, or NF4's half a byte and its doubly quantised
+/// factors, a byte for 64 elements and a float32 for 64 · 256.
+double matrix_bytes(const Job& job);
+
+/// The same as model_flops_per_token(shape), where weights that are frozen count 4 instead of 6: they get no
+/// gradients.
+double model_flops_per_token(const Job& job);
+
 /// What no such job could be, if anything: a size below 1, heads that tp does not divide, more stages than
-/// layers. Messages "estimate.…".
+/// layers, 4-bit weights that are trained or cut by tp, cp or pp. Messages "estimate.…".
 std::optional<Message> why_impossible(const Job& job);
 
 }  // namespace meshscope::estimate

@@ -66,6 +66,7 @@ class Search {
             for (const int64_t cp : powers_up_to(std::max<int64_t>(1, s.seq / kFewestTokens)))
                 for (const int64_t pp : cuts_up_to(s.layers, question_.gpus / (tp * cp))) {
                     if (s.seq % cp != 0 || question_.gpus % (tp * cp * pp) != 0) continue;
+                    if (question_.base_bits < 16 && tp * cp * pp > 1) continue;
                     if (!data_parallel(tp, cp, pp)) return std::move(made_);
                 }
         }
@@ -126,6 +127,7 @@ class Search {
         job.stack = question_.stack;
         job.compiled = question_.compiled;
         job.lora_rank = question_.lora_rank;
+        job.base_bits = question_.base_bits;
         return job;
     }
 

@@ -17,7 +17,7 @@ struct Question {
     Shape shape;
     Stack stack = Stack::torchtitan;
     bool compiled = true;
-    int64_t lora_rank = 0;
+    int64_t lora_rank = 0, base_bits = 16;  ///< of a Job
     int64_t gpus = 1, gpus_per_node = 8;
     int64_t global_batch = 1;  ///< samples a step
     time::Profile profile;
@@ -45,9 +45,10 @@ struct Plan {
 /// Every layout of the dims tp (powers of 2 within a node), cp (powers of 2, while a rank keeps 2,048
 /// tokens), pp (any cut that leaves at most an eighth of its places for layers empty), data parallelism
 /// (plain, ZeRO-1, FSDP over all its ranks or within a node and replicated), virtual stages (1, 2, 4, 8),
-/// micro-batches (powers of 2) and recomputation, whose product is the GPUs and whose batch divides. None is
-/// left out by a rule of thumb. Throws InvalidArgument "plan.…" where nothing can be laid out at all. Cost:
-/// 15 µs a layout; some ten thousand for 1,024 GPUs.
+/// micro-batches (powers of 2) and recomputation, whose product is the GPUs and whose batch divides; with
+/// base weights of 4 bits data parallelism alone, which is what cuts them. None is left out by a rule of
+/// thumb. Throws InvalidArgument "plan.…" where nothing can be laid out at all. Cost: 15 µs a layout; some
+/// ten thousand for 1,024 GPUs.
 Plan plan(const Question& question, const std::function<bool(int64_t tried)>& go_on = nullptr);
 
 /// By how much a step would be shorter, as a fraction, if something were twice as fast.

@@ -83,11 +83,19 @@ StageMemory stage_memory(const Job& job, int64_t stage) {
     };
     // What stays from step to step.
     const double trained = trained_share(job) * own;
-    // FSDP's shards are float32 where they are trained; frozen ones stay as they were loaded.
-    add("weights",
-        l.zero == 3 || kept_gathered(job)
-            ? (job.lora_rank == 0 ? own * kSingle : own * kComputeBytes + trained * kSingle) / data
-            : (own + trained) * kComputeBytes - (job.lora_rank == 0 ? trained * kComputeBytes : 0));
+    // Frozen weights stay as they were loaded, the blocks' matrices in 4 bits where that was asked for.
+    const double matrices =
+        stage_blocks(job) * static_cast<double>(block_matrix_elements(job.shape)) / static_cast<double>(l.tp);
+    const double frozen = matrices * matrix_bytes(job) + (own - matrices) * kComputeBytes;
+    // FSDP's shards are float32 where they are trained.
+    if (l.zero == 3 || kept_gathered(job))
+        add("weights", (job.lora_rank == 0 ? own * kSingle : frozen + trained * kSingle) / data);
+    else
+        add("weights", job.lora_rank == 0 ? own * kComputeBytes : frozen + trained * kComputeBytes);
+    if (job.base_bits < 16)
+        add("widened", kComputeBytes * static_cast<double>(
+                                           job.shape.dim *
+                                           std::max(job.shape.hidden, job.shape.heads * job.shape.head_dim)));
     if (kept_gathered(job)) add("gathered", own * kComputeBytes);
     add("gradients", trained * (l.zero == 3 ? kSingle : static_cast<double>(job.gradient_bytes)) /
                          (l.zero == 3 || (l.zero == 2 && !kept_gathered(job)) ? data : 1));
@@ -104,9 +112,10 @@ StageMemory stage_memory(const Job& job, int64_t stage) {
     // FSDP holds two blocks whole: the one that computes and the one that is gathered; and a block's
     // gradients.
     if (l.zero == 3) {
-        add("gathered", 2 * weights.all * kComputeBytes + (last ? weights.head * kComputeBytes : 0));
-        add("unreduced_gradients", std::max(weights.all, weights.head) *
-                                       (kComputeBytes + static_cast<double>(job.gradient_bytes)) / 2);
+        add("gathered", 2 * weights.all * matrix_bytes(job) + (last ? weights.head * kComputeBytes : 0));
+        add("unreduced_gradients",
+            (job.lora_rank == 0 ? std::max(weights.all, weights.head) : trained_share(job) * weights.all) *
+                (kComputeBytes + static_cast<double>(job.gradient_bytes)) / 2);
     }
     // The last stage: what the last norm keeps, the logits and their gradient.
     if (last) {

@@ -16,22 +16,28 @@ constexpr double kLastBucket = 0.1;
 /// How FSDP's collectives go beside the blocks: a block takes as long as the longer of the two.
 struct Fsdp {
     double forward_s = 0, backward_s = 0, root_s = 0;  ///< a block's collectives; embedding and head's
+
+    /// What of a block's runs beside it.
+    double beside_s(double block_forward_s, double block_backward_s) const {
+        return std::min(forward_s, block_forward_s) + std::min(backward_s, block_backward_s);
+    }
 };
 
 Fsdp fsdp(const Job& job, const Machine& machine) {
     const Layout& l = job.layout;
     const double block = static_cast<double>(block_parameters(job.shape)) / static_cast<double>(l.tp);
     const int64_t ranks = l.shards * l.cp, stride = l.tp;
-    const auto reduced = static_cast<double>(job.gradient_bytes);
+    // Frozen weights have no gradients to be reduced.
+    const double reduced = trained_share(job) * static_cast<double>(job.gradient_bytes);
     Fsdp made;
-    made.forward_s = machine.gather_s(block * kComputeBytes, ranks, stride);
+    made.forward_s = machine.gather_s(block * matrix_bytes(job), ranks, stride);
     made.backward_s = made.forward_s + machine.gather_s(block * reduced, ranks, stride);
     if (l.replicas > 1)
         made.backward_s +=
             machine.all_reduce_s(block * reduced / static_cast<double>(ranks), l.replicas, stride * ranks);
     const double root = 2 * static_cast<double>(embedding_parameters(job.shape)) / static_cast<double>(l.tp);
-    made.root_s = machine.gather_s(root * kComputeBytes, ranks, stride) +
-                  machine.gather_s(root * reduced, ranks, stride);
+    made.root_s = machine.gather_s(root * kComputeBytes, ranks, stride);
+    if (job.lora_rank == 0) made.root_s += machine.gather_s(root * reduced, ranks, stride);
     return made;
 }
 
@@ -65,6 +71,11 @@ double stage_parameters(const Job& job, int64_t stage) {
     return own;
 }
 
+double model_flops_utilisation(const Job& job, const StepTime& time, double peak_flops_per_s) {
+    return model_flops_per_token(job) * job.tokens_per_step() /
+           (time.total_s() * static_cast<double>(job.layout.ranks()) * peak_flops_per_s);
+}
+
 StepTime step_time(const Job& job, const Machine& machine) {
     const Layout& l = job.layout;
     const StackTraits& stack = traits(job.stack);
@@ -91,14 +102,16 @@ StepTime step_time(const Job& job, const Machine& machine) {
     StepTime time;
     double compute = own_blocks * block.compute_s() + own_heads * head.compute_s() + accumulate_s;
     const double exposed = own_blocks * block.exposed_s() + own_heads * head.exposed_s();
+    time.hidden_s = micro_batches * (own_blocks * block.hidden_s() + own_heads * head.hidden_s());
     if (l.zero == 3) {
         const Fsdp shards = fsdp(job, machine);
         const double forward = std::max(block.forward_s * kContention, shards.forward_s);
         const double backward = std::max(block.backward_s() * kContention, shards.backward_s);
-        time.data_s = micro_batches * own_blocks *
-                          (std::max(0.0, shards.forward_s - block.forward_s * kContention) +
-                           std::max(0.0, shards.backward_s - block.backward_s() * kContention)) +
-                      shards.root_s;
+        const double beside =
+            shards.beside_s(block.forward_s * kContention, block.backward_s() * kContention);
+        time.hidden_s += micro_batches * own_blocks * beside;
+        time.data_s =
+            micro_batches * own_blocks * (shards.forward_s + shards.backward_s - beside) + shards.root_s;
         compute = own_blocks * (forward + backward) + own_heads * head.compute_s() -
                   (time.data_s - shards.root_s) / micro_batches;
     } else if (l.data_ranks() * l.cp > 1) {
@@ -110,6 +123,7 @@ StepTime step_time(const Job& job, const Machine& machine) {
                               machine.gather_s(trained_share(job) * parameters * kComputeBytes, ranks, l.tp);
         const double beside = 0.8 * (own_blocks * block.backward_s() + own_heads * head.backward_s());
         time.data_s = job.overlap_data ? std::max(all * kLastBucket, all - beside) : all;
+        time.hidden_s += all - time.data_s;
     }
     time.compute_s = micro_batches * compute;
     time.recompute_s = micro_batches * own_blocks * block.again_s;

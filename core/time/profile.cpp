@@ -36,6 +36,7 @@ void check(const Profile& profile) {
     if (!(profile.attention_share > 0) || !std::isfinite(profile.attention_share)) refuse("attention_share");
     const std::pair<const char*, double> may_be_0[] = {
         {"bfloat16_flops_per_s", profile.bfloat16_flops_per_s},
+        {"bfloat16_peak_flops_per_s", profile.bfloat16_peak_flops_per_s},
         {"float16_flops_per_s", profile.float16_flops_per_s},
         {"tf32_flops_per_s", profile.tf32_flops_per_s},
         {"fp8_flops_per_s", profile.fp8_flops_per_s},

@@ -26,6 +26,9 @@ struct Profile {
     int64_t latency_inside_ns = 0, latency_between_ns = 0;  ///< a hop
     double bandwidth_inside_bytes_per_s = 0, bandwidth_between_bytes_per_s = 0;
     double bfloat16_flops_per_s = 0;  ///< the same for bfloat16; 0: as float32
+    /// bfloat16 on the GPU's data sheet, before `efficiency`: what a model FLOPs utilisation is a part of.
+    /// 0: the file states no peak apart from what products reach.
+    double bfloat16_peak_flops_per_s = 0;
     double float16_flops_per_s = 0;   ///< 0: as bfloat16
     double tf32_flops_per_s = 0;      ///< float32 products in TensorFloat-32; 0: there is none
     double fp8_flops_per_s = 0;       ///< 8-bit floats; 0: there are none

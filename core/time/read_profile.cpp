@@ -167,11 +167,12 @@ void read_compute(Reader& reader, const toml::table& root, Profile& profile) {
                      {"float32_gflops", "tf32_gflops", "bfloat16_gflops", "float16_gflops", "fp8_gflops",
                       "tf32", "efficiency", "attention_efficiency", "half_speed_gflop", "memory_GB_per_s",
                       "memory_GiB", "launch_us", "reduce_GB_per_s", "overlap", "kernels"});
-    double efficiency = reader.number(compute, name, "efficiency", 1, Wanted::positive_if_there, 1.0);
-    if (efficiency == 0) efficiency = 1;
+    const double stated = reader.number(compute, name, "efficiency", 1, Wanted::positive_if_there, 1.0);
+    const double efficiency = stated == 0 ? 1 : stated;
+    const double bfloat16 = reader.number(compute, name, "bfloat16_gflops", 1e9, Wanted::positive_if_there);
     profile.flops_per_s = reader.number(compute, name, "float32_gflops", 1e9, Wanted::positive) * efficiency;
-    profile.bfloat16_flops_per_s =
-        reader.number(compute, name, "bfloat16_gflops", 1e9, Wanted::positive_if_there) * efficiency;
+    profile.bfloat16_flops_per_s = bfloat16 * efficiency;
+    if (stated > 0) profile.bfloat16_peak_flops_per_s = bfloat16;
     profile.float16_flops_per_s =
         reader.number(compute, name, "float16_gflops", 1e9, Wanted::positive_if_there) * efficiency;
     profile.tf32_flops_per_s =
@@ -247,6 +248,17 @@ std::string quoted(const std::string& text) {
     return made + '"';
 }
 
+/// The part of its peaks that a profile is said to reach: so much that bfloat16's peak is the profile's own.
+/// Without one, or where it would be less than what is reached, speeds are said as they are reached; where
+/// attention is faster than products, both by a part of more.
+double told_efficiency(const Profile& profile) {
+    if (profile.bfloat16_peak_flops_per_s > 0) {
+        const double part = profile.bfloat16_flops_per_s / profile.bfloat16_peak_flops_per_s;
+        if (part > 0 && part * std::max(1.0, profile.attention_share) <= 1) return part;
+    }
+    return profile.attention_share > 1 ? 1 / profile.attention_share : 1;
+}
+
 }  // namespace
 
 std::vector<std::string> profile_names() {
@@ -294,8 +306,7 @@ std::string profile_text(const Profile& profile, const std::string& comment) {
     const auto optional = [&](const char* key, double value) {
         if (value > 0) out << key << " = " << value << '\n';
     };
-    // Speeds are said as they are reached; where attention is faster than products, both by a part of more.
-    const double efficiency = profile.attention_share > 1 ? 1 / profile.attention_share : 1;
+    const double efficiency = told_efficiency(profile);
     const auto peak = [&](const char* key, double flops_per_s) {
         optional(key, flops_per_s / efficiency / 1e9);
     };

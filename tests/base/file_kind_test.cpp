@@ -34,7 +34,8 @@ std::vector<Example> examples() {
             {FileKind::png, "\x89PNG\r\n\x1a\n\0\0"s},
             {FileKind::html, "\n<!DOCTYPE html><html>"},
             {FileKind::gif, "GIF89a\1\0"s},
-            {FileKind::mp4, "\0\0\0\x20"s + "ftypisom"}};
+            {FileKind::mp4, "\0\0\0\x20"s + "ftypisom"},
+            {FileKind::report, "<!-- meshscope report -->\n# Plan\n"}};
 }
 
 }  // namespace

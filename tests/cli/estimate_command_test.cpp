@@ -46,10 +46,57 @@ TEST_CASE(
         CHECK(time == Approx(before));
         CHECK(bytes == Approx(layout["allocated_bytes"].get<double>()));
         CHECK(layout["needed_bytes"].get<double>() <= answer["memory_bytes"].get<double>());
+        // 6·N + 12·layers·width·seq a token, against 989 TFLOP/s.
+        CHECK(layout["mfu"].get<double>() ==
+              Approx(layout["tokens_per_s_per_gpu"].get<double>() *
+                     (6 * (8'030'261'248.0 - 128256.0 * 4096 - 65.0 * 4096) + 12.0 * 32 * 4096 * 8192) /
+                     989e12));
+        const json& communication = layout["communication"];
+        CHECK(communication["exposed_s"].get<double>() ==
+              Approx(layout["time"]["tensor_s"].get<double>() + layout["time"]["data_s"].get<double>() +
+                     layout["time"]["send_s"].get<double>()));
+        CHECK(communication["hidden_share"].get<double>() <= 1);
         CHECK(layout["price_per_billion_tokens"].get<double>() ==
               Approx(2.0 / 3600 / layout["tokens_per_s_per_gpu"].get<double>() * 1e9));
     }
     CHECK(answer["layouts"][0]["zero"] == 3);
+    CHECK(answer["seq_beyond_positions"] == false);
+}
+
+TEST_CASE("a sample longer than a configuration's positions is planned, and said to be so") {
+    const std::vector<std::string> asked{"plan", llama(), "--gpus", "64", "--seq", "262144"};
+    const json answer = answered(asked);
+    CHECK(answer["max_position_embeddings"] == 131072);
+    CHECK(answer["seq_beyond_positions"] == true);
+    for (const auto& [language, words] :
+         {std::pair("en", "131072 positions"), std::pair("zh", "131072 个位置")}) {
+        std::vector<std::string> line{"--lang", language};
+        line.insert(line.end(), asked.begin(), asked.end());
+        CHECK(program::run(line).out.find(words) != std::string::npos);
+    }
+}
+
+TEST_CASE("a plan is written as a page too, in the form of its ending, and never over what was read") {
+    const program::Folder folder;
+    const std::string path = folder.file("plan.md"), page = folder.file("plan.html");
+    const auto plan = [&](const std::string& report, const std::string& model) {
+        return program::run({"plan", model, "--gpus", "8", "--seq", "8192", "--report", report});
+    };
+    const auto told = plan(path, llama());
+    REQUIRE(told.exit_code == 0);
+    const std::string text = program::content(path);
+    CHECK(text.starts_with("<!-- meshscope report -->\n# hf:"));
+    CHECK(text.find("\n| 1 | 1 | 1 | FSDP 8 | 1×1 | none |") != std::string::npos);
+    CHECK(text.find("## Less memory for more time") != std::string::npos);
+    CHECK(told.out.find("FSDP 8") != std::string::npos);
+    CHECK(plan(path, llama()).exit_code == 0);  // its own kind of file is replaced
+    REQUIRE(plan(page, llama()).exit_code == 0);
+    CHECK(program::content(page).starts_with("<!DOCTYPE html>\n<html lang=\"en\">"));
+    CHECK(program::content(page).find("<td>FSDP 8</td>") != std::string::npos);
+    CHECK(plan(folder.file("plan.txt"), llama()).exit_code == 2);
+    std::ofstream(folder.file("notes.md")) << "# My notes\n";
+    CHECK(plan(folder.file("notes.md"), llama()).err.find("--force") != std::string::npos);
+    CHECK(program::content(folder.file("notes.md")) == "# My notes\n");
 }
 
 TEST_CASE("where nothing fits, plan shows what is nearest and its largest part, in both languages") {
@@ -86,6 +133,8 @@ TEST_CASE("what plan cannot answer is refused with what would be right") {
     refused({"plan", "hf:" + meshscope::test::golden_folder() + "/model_config/gpt2.json", "--seq", "4096"},
             "1024");
     refused({"plan", "model"}, "model");
+    refused({"plan", llama(), "--lora", "16", "--base-bits", "8"}, "4 or 16");
+    refused({"plan", llama(), "--base-bits", "4"}, "--lora");
 }
 
 TEST_CASE("validate --json has each row's figures and errors, and what they come to") {

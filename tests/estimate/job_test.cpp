@@ -179,6 +179,75 @@ TEST_CASE(
     CHECK(step(job) < 0.8 * all);
 }
 
+TEST_CASE("QLoRA's frozen matrices take 4 bits and an eighth of one, and are widened for each product") {
+    Job job = test::llama_8b();
+    job.layout = {};
+    job.lora_rank = 16;
+    const double sixteen = part(peak_memory(job), "weights"), before = step(job);
+    job.base_bits = 4;
+    // arXiv 2305.14314: double quantisation leaves 0.127 bits a parameter for the factors.
+    CHECK(8 * matrix_bytes(job) == Approx(4.127).epsilon(1e-4));
+    const double matrices = 32 * (4096.0 * (2 * 4096 + 2 * 1024) + 3.0 * 4096 * 14336);
+    CHECK(sixteen - part(peak_memory(job), "weights") == Approx(matrices * (2 - 4.127 / 8)).epsilon(1e-4));
+    CHECK(part(peak_memory(job), "widened") == Approx(2.0 * 4096 * 14336));
+    CHECK(step(job) > before);
+    CHECK(step(job) < 1.3 * before);
+    // Over eight ranks FSDP gathers a quarter of the bytes.
+    job.layout.shards = 8;
+    job.layout.zero = 3;
+    const double four = part(peak_memory(job), "weights");
+    CHECK(four == Approx((matrices * 4.127 / 8 + 2 * 2.0 * 128256 * 4096 + 4 * 41.9e6) / 8).epsilon(0.01));
+    job.layout.tp = 2;
+    CHECK(why_impossible(job)->id == "estimate.base_bits_cut");
+    job.layout.tp = 1;
+    job.base_bits = 8;
+    CHECK(why_impossible(job)->id == "estimate.base_bits");
+    job.base_bits = 4;
+    job.lora_rank = 0;
+    CHECK(why_impossible(job)->id == "estimate.base_bits_cut");
+}
+
+TEST_CASE(
+    "a model's utilisation is its FLOPs over what the GPUs could do, frozen weights counted 4 instead of 6") {
+    Job job = test::llama_8b();
+    StepTime time;
+    time.compute_s = 2;
+    const double products = 32.0 * (4096.0 * (2 * 4096 + 2 * 1024) + 3.0 * 4096 * 14336) + 128256.0 * 4096;
+    const double attention = 12.0 * 32 * 4096 * 8192, tokens = 2 * 8 * 8192;
+    CHECK(model_flops_utilisation(job, time, 1e15) ==
+          Approx((6 * products + attention) * tokens / (2 * 8 * 1e15)));
+    job.lora_rank = 16;
+    const double adapters = 32 * 16 * (8192.0 + 2 * 5120 + 8192 + 3 * 18432);
+    CHECK(model_flops_utilisation(job, time, 1e15) ==
+          Approx((4 * products + 6 * adapters + attention) * tokens / (2 * 8 * 1e15)));
+}
+
+TEST_CASE(
+    "what is exposed of the communication and what is hidden add up to the same, however fast products are") {
+    std::vector<Job> jobs(4, test::llama_8b());
+    jobs[1].layout = {.replicas = 4, .shards = 8, .zero = 3};
+    jobs[2].layout = {.tp = 2, .cp = 4, .replicas = 8, .zero = 1, .sequence_parallel = true};
+    jobs[2].overlap_tensor = true;
+    jobs[3].layout = {.replicas = 16, .shards = 1};
+    jobs[3].recompute = Recompute::full;
+    int less_beside_fast = 0;  // where compute is what a collective waits beside
+    for (const Job& job : jobs) {
+        const auto with = [&](double speed) {
+            return step_time(job, Machine(time::named_profile("h100"), 8, speed));
+        };
+        const StepTime slow = with(0.25), now = with(1), fast = with(16);
+        const double all = now.exposed_s() + now.hidden_s;
+        CHECK(slow.exposed_s() + slow.hidden_s == Approx(all));
+        CHECK(fast.exposed_s() + fast.hidden_s == Approx(all));
+        CHECK(fast.hidden_share() <= now.hidden_share());
+        CHECK(now.hidden_share() <= slow.hidden_share());
+        less_beside_fast += fast.hidden_share() < slow.hidden_share() ? 1 : 0;
+        CHECK(slow.hidden_share() <= 1);
+    }
+    CHECK(less_beside_fast >= 2);
+    CHECK(StepTime{}.hidden_share() == 0);
+}
+
 TEST_CASE("a pipeline's bubble is (pp - 1) stages, divided by the virtual stages, and none in ZB-2p") {
     Job job = test::llama_8b();
     job.layout = {};

@@ -89,7 +89,19 @@ TEST_CASE("a 7B model is trained on a card of 24 GB with LoRA, and not without")
     asked.global_batch = 1;
     CHECK(plan(asked).fitting.empty());
     asked.lora_rank = 16;
-    CHECK(!plan(asked).fitting.empty());
+    const Plan lora = plan(asked);
+    REQUIRE(!lora.fitting.empty());
+    asked.base_bits = 4;
+    const Plan qlora = plan(asked);
+    CHECK(qlora.fitting.size() > lora.fitting.size());
+    // torchtune's tutorial trains Llama 2 7B so in less than 10 GB, with recomputation.
+    CHECK(qlora.fitting.back().memory.total() < 10e9);
+    // Over several GPUs data parallelism alone cuts such weights.
+    asked.gpus = asked.gpus_per_node = asked.global_batch = 4;
+    for (const Layouted& each : plan(asked).fitting) {
+        CHECK(each.job.layout.data_ranks() == 4);
+        CHECK(!why_impossible(each.job));
+    }
 }
 
 TEST_CASE("what is twice as fast saves between nothing and half of a step") {

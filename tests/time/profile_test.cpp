@@ -92,6 +92,7 @@ TEST_CASE("a file's figures arrive in their units, and profile_text() reads back
     for (const Profile& each : {p, time::parse_profile(time::profile_text(p, "two\nlines"), "q.toml")}) {
         CHECK(each.flops_per_s == Approx(50e9));
         CHECK(each.bfloat16_flops_per_s == Approx(200e9));
+        CHECK(each.bfloat16_peak_flops_per_s == Approx(400e9));
         CHECK(each.half_speed_flops == Approx(1e6));
         CHECK(each.memory_bytes_per_s == Approx(20e9));
         CHECK(each.launch_ns == 1500);
@@ -104,6 +105,21 @@ TEST_CASE("a file's figures arrive in their units, and profile_text() reads back
         CHECK(each.bandwidth_between_bytes_per_s == Approx(1e9));
         CHECK(each.node_bytes_per_s == Approx(4e9));
     }
+}
+
+TEST_CASE(
+    "a profile keeps the data sheet's peak beside what products reach of it, whatever they are made to "
+    "reach") {
+    Profile p = time::named_profile("h100");
+    CHECK(p.bfloat16_peak_flops_per_s == Approx(989e12));
+    p.bfloat16_flops_per_s *= 0.5;  // as a fit to measured steps would have it
+    p.flops_per_s *= 0.5;
+    const Profile read = time::parse_profile(time::profile_text(p), "q.toml");
+    CHECK(read.bfloat16_peak_flops_per_s == Approx(989e12));
+    CHECK(read.bfloat16_flops_per_s == Approx(0.31 * 989e12));
+    CHECK(read.attention_share == Approx(p.attention_share));
+    // A measured profile says what is reached, and nothing of a peak.
+    CHECK(time::named_profile("laptop").bfloat16_peak_flops_per_s == 0);
 }
 
 TEST_CASE("bad files are refused at the line and column of each mistake") {
