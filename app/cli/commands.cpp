@@ -10,6 +10,7 @@
 #include "app/cli/predict_command.h"
 #include "app/cli/run_command.h"
 #include "app/cli/sampler_command.h"
+#include "app/cli/scenario_command.h"
 #include "app/cli/schedule_command.h"
 #include "app/cli/trace_command.h"
 #include "app/cli/validate_command.h"
@@ -20,6 +21,7 @@ void add_commands(CLI::App& app, CommandContext& context) {
     add_run_command(app, context);
     add_predict_command(app, context);
     add_plan_command(app, context);
+    add_scenario_command(app, context);
     add_validate_command(app, context);
     add_lesson_command(app, context);
     add_mesh_command(app, context);

@@ -16,8 +16,9 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::array kNames{
-    ".mscope", "safetensors", "JSON", "bench --table", "bench profile", "trace export csv",
-    "SVG",     "PNG",         "HTML", "GIF",           "MP4",           "--report"};
+    ".mscope",          "safetensors", "JSON", "bench --table", "bench profile", "scenario from",
+    "trace export csv", "SVG",         "PNG",  "HTML",          "GIF",           "MP4",
+    "--report"};
 
 std::string beginning(const std::string& path) {
     std::string bytes(4096, '\0');
@@ -89,6 +90,8 @@ bool begins_as(const std::string& path, FileKind kind) {
             return is_text(all) && text.starts_with("# Which algorithm ");
         case FileKind::profile:  // core/time/read_profile.cpp; who wrote one by hand knows what it is
             return is_text(all) && has_line(text, "[compute]") && has_key(text, "name");
+        case FileKind::scenario:  // core/jobs/write.cpp; one that was written by hand is not replaced
+            return text.starts_with("# meshscope scenario from");
         case FileKind::csv:  // the first columns of a view (core/trace/schema.cpp)
             return is_text(all) && std::ranges::any_of(kCsvBeginnings, [&](std::string_view columns) {
                        return all.starts_with(columns);

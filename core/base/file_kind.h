@@ -6,13 +6,14 @@ namespace meshscope {
 
 /// What this program writes at a path that a user named.
 /// `report` is Markdown; `csv` is a view of a trace, `choices` what bench --table writes, `profile` what
-/// bench profile does.
+/// bench profile does, `scenario` what `scenario from` does.
 enum class FileKind : unsigned char {
     trace,
     safetensors,
     json,
     choices,
     profile,
+    scenario,
     csv,
     svg,
     png,

@@ -65,6 +65,10 @@ constexpr Key kKeys[] = {
     {"model", "rope_pairs", "string", "\"neighbours\""},
     {"model", "rope_scaling", "table", "(none)"},
     {"model", "window_rope_theta", "number", "rope_theta"},
+    {"model", "experts", "integer", "(none)", KeySupport::later},
+    {"model", "experts_per_token", "integer", "(none)", KeySupport::later},
+    {"model", "expert_hidden", "integer", "hidden", KeySupport::later},
+    {"model", "latent_attention", "boolean", "false", KeySupport::later},
 
     {"model.rope_scaling", "kind", "string", "required"},
     {"model.rope_scaling", "factor", "number", "required but for none"},

@@ -79,6 +79,11 @@ bool is_something_else(const std::string& text) {
         "cp\\.(cut|pack|unpack|exchange|ring_attention|repeat_heads(\\.backward)?)|"
         "sp\\.(copy_in|copy_out|pack|pad|unpack|gather_for_all|gather_parts|scatter_sum)");
     static const std::regex kModules("(net1|net2|layers|blocks|tok|pos|train|model|layer)\\..*");
+    // Keys of other programs' files (core/jobs).
+    static const std::regex kJobKeys(
+        "(trainer|training|parallelism|zero_optimization|tensor_parallel|fsdp_config|deepspeed_config|bf16|"
+        "optimizer)\\.[a-z_.]+|data\\.(global_batch_size|micro_batch_size|seq_length)");
+    if (std::regex_match(text, kJobKeys)) return true;
     static const std::regex kTables(
         "(lesson\\.(step|number|only_threads|variant)(\\.(mesh|number))?|quiz\\.(choice(\\.hint)?|hint|"
         "question|reveal)|"

@@ -25,8 +25,8 @@ const std::map<std::string, Rooms>& table() {
         const Rooms base{"core/base"};
         const Rooms first = base + Rooms{"core/mesh", "core/tensor", "core/trace"};
         const Rooms second = first + Rooms{"core/comm", "core/memory", "core/nn", "core/data", "core/time"};
-        const Rooms all_core =
-            second + Rooms{"core/parallel", "core/scenario", "core/run", "core/launch", "core/estimate"};
+        const Rooms all_core = second + Rooms{"core/parallel", "core/scenario", "core/jobs",
+                                              "core/run",      "core/launch",   "core/estimate"};
         const Rooms backend{"core/base", "core/tensor", "core/comm", "core/trace"};
         const Rooms seen_by_view{"core/base", "core/trace",  "core/mesh",
                                  "core/time", "core/memory", "core/scenario"};
@@ -45,6 +45,7 @@ const std::map<std::string, Rooms>& table() {
             {"core/estimate", second},
             {"core/parallel", second},
             {"core/scenario", second + Rooms{"core/parallel"}},
+            {"core/jobs", second + Rooms{"core/parallel", "core/scenario"}},
             {"core/run", all_core},
             {"core/launch", base},
             {"backends", backend + Rooms{"core/run", "core/launch", "backends/*"}},  // the registry

@@ -1,0 +1,95 @@
+#include "core/jobs/adapt.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/parallel/declaration.h"
+
+namespace meshscope::jobs {
+namespace {
+
+constexpr double kMiB = 1024.0 * 1024.0;
+
+/// Notes that the scenario does not hold a fact.
+void unsaid(Job& job, const char* fact, Message why) {
+    const Fact* const about = job.facts.find(fact);
+    if (about == nullptr) return;
+    const bool fallback = about->origin.kind == Origin::Kind::fallback;
+    job.unsaid.push_back({about->origin.source, about->origin.key, "", fallback, std::move(why)});
+}
+
+void choose(Job& job, const char* fact, Value value, const char* reason) {
+    if (!job.facts.has(fact)) job.facts.replace(fact, std::move(value), {Origin::Kind::chosen, "", reason});
+}
+
+const parallel::Declaration* strategy_of(const Job& job) {
+    return parallel::find_declaration(job.facts.text("strategy").value_or("none"));
+}
+
+/// A strategy that has no mixed precision computes in float32.
+void adapt_precision(Job& job) {
+    const std::string precision = job.facts.text("precision").value_or("float32");
+    if (precision == "float32") return;
+    if (precision != "bfloat16") return unsaid(job, "precision", {"jobs.why.half", {}});
+    const parallel::Declaration* const strategy = strategy_of(job);
+    if (strategy == nullptr || strategy->key("mixed_precision") == nullptr)
+        return unsaid(job, "precision",
+                      {"jobs.why.precision", {{"strategy", job.facts.text("strategy").value_or("none")}}});
+    const Fact& known = *job.facts.find("precision");
+    job.facts.replace("param", precision, known.origin);
+}
+
+/// The size of a bucket, in MiB of float32.
+void adapt_buckets(Job& job) {
+    const parallel::Declaration* const strategy = strategy_of(job);
+    if (strategy == nullptr || strategy->key("bucket_cap_mb") == nullptr)
+        return job.facts.remove("bucket_cap_mb");
+    if (job.facts.flag("one_bucket")) {
+        job.facts.replace("bucket_cap_mb", int64_t{1'000'000}, job.facts.find("one_bucket")->origin);
+    } else if (const auto elements = job.facts.whole("bucket_elements")) {
+        job.facts.replace("bucket_cap_mb", static_cast<double>(*elements) * 4 / kMiB,
+                          job.facts.find("bucket_elements")->origin);
+    } else if (job.program == "Megatron-LM") {
+        const int64_t own = std::max<int64_t>(40'000'000, 1'000'000 * job.facts.whole("dp").value_or(1));
+        job.facts.replace("bucket_cap_mb", static_cast<double>(own) * 4 / kMiB,
+                          {Origin::Kind::fallback, job.program, "--ddp-bucket-size"});
+    }
+}
+
+}  // namespace
+
+void adapt(Job& job) {
+    adapt_precision(job);
+    adapt_buckets(job);
+    choose(job, "steps", int64_t{2}, "jobs.origin.steps");
+    if (const auto steps = job.facts.whole("steps"); *steps > std::numeric_limits<int32_t>::max())
+        job.facts.replace("steps", int64_t{std::numeric_limits<int32_t>::max()},
+                          job.facts.find("steps")->origin);
+    choose(job, "optimizer", std::string("adamw"), "jobs.origin.optimizer");
+    if (!job.facts.has("ranks_per_node"))
+        choose(job, "ranks_per_node", std::min<int64_t>(8, job.facts.whole("world").value_or(8)),
+               "jobs.origin.ranks_per_node");
+    if (job.facts.whole("pp").value_or(1) > 1 && !job.facts.has("schedule")) {
+        const bool loops = job.facts.whole("stages_per_rank").value_or(1) > 1;
+        const Fact* const stages = job.facts.find("stages_per_rank");
+        job.facts.replace(
+            "schedule", std::string(loops ? "Interleaved1F1B" : "1F1B"),
+            stages != nullptr ? stages->origin : Origin{Origin::Kind::fallback, job.program, "schedule"});
+    }
+}
+
+bool concede(const std::string& refusal, Job& job) {
+    const auto give_up = [&](const char* fact, Value value, Message why) {
+        const Fact* const known = job.facts.find(fact);
+        if (known == nullptr || known->value == value) return false;
+        unsaid(job, fact, std::move(why));
+        job.facts.replace(fact, std::move(value), {Origin::Kind::chosen, "", "jobs.origin.conceded"});
+        return true;
+    };
+    if (refusal == "scenario.pipeline_tied") return give_up("model.tied", false, {"jobs.why.tied", {}});
+    if (refusal == "scenario.cp_sequence_gpt")
+        return give_up("sequence_parallel", false, {"jobs.why.sequence_parallel", {}});
+    return false;
+}
+
+}  // namespace meshscope::jobs

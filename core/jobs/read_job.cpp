@@ -1,0 +1,149 @@
+#include "core/jobs/read_job.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "core/jobs/document.h"
+#include "core/jobs/programs.h"
+#include "core/jobs/settle.h"
+#include "core/scenario/model_config.h"
+
+namespace meshscope::jobs {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A file that another names: from that one's folder, or from here. "" where it is in neither.
+std::string found_beside(const std::string& file, const std::string& named) {
+    std::error_code none;
+    for (const fs::path& path : {fs::path(file).parent_path() / named, fs::path(named)})
+        if (fs::is_regular_file(path, none)) return path.lexically_normal().string();
+    return "";
+}
+
+void put_options(const JobOptions& options, Job& job) {
+    const auto put = [&](const char* fact, const char* option, const std::optional<int64_t>& value) {
+        if (value) job.facts.put(fact, *value, {Origin::Kind::option, "", option}, job.found);
+    };
+    put("world", "--world", options.world);
+    put("ranks_per_node", "--ranks-per-node", options.ranks_per_node);
+    put("micro_batch", "--micro-batch", options.micro_batch);
+    put("accumulate", "--accumulate", options.accumulate);
+    put("global_batch", "--global-batch", options.global_batch);
+    put("seq", "--seq", options.seq);
+    put(job.facts.has("vocab_multiple") ? "vocab" : "model.vocab", "--vocab", options.vocab);
+}
+
+/// The model that a config.json describes, held against what the job's files say of it.
+void read_model(Job& job) {
+    if (job.model_config.empty()) return;
+    job.model = scenario::read_model_config(job.model_config).spec;
+    const nn::ModelSpec& spec = *job.model;
+    const auto compare = [&](const char* fact, const char* field, Value value) {
+        if (job.facts.said(fact))
+            job.facts.put(fact, std::move(value), {Origin::Kind::file, job.model_config, field}, job.found);
+    };
+    compare("model.layers", "num_hidden_layers", spec.layers);
+    compare("model.dim", "hidden_size", spec.dim);
+    compare("model.hidden", "intermediate_size", spec.hidden);
+    compare("model.heads", "num_attention_heads", spec.heads);
+    compare("model.kv_heads", "num_key_value_heads", spec.kind == "llama" ? spec.kv_heads : spec.heads);
+    if (job.facts.said("model.tied"))
+        compare("model.tied", "tie_word_embeddings", spec.tied);
+    else
+        job.facts.replace("model.tied", spec.tied,
+                          {Origin::Kind::file, job.model_config, "tie_word_embeddings"});
+    // Heads are looked at with the mesh.
+    job.facts.replace("model.heads", spec.heads,
+                      {Origin::Kind::file, job.model_config, "num_attention_heads"});
+}
+
+void read_documents(std::vector<Document>& documents, Job& job) {
+    const Document* main = nullptr;
+    for (const Document& each : documents) {
+        if (each.format == Format::model) {
+            if (!job.model_config.empty() && job.model_config != each.file)
+                job.found.push_back(
+                    {{"jobs.two_models", {{"other", job.model_config}}}, {each.file, 0, 0, -1}, {}});
+            job.model_config = each.file;
+            continue;
+        }
+        if (each.format == Format::deepspeed) continue;
+        if (main != nullptr)
+            throw InputError(
+                {{{"jobs.two", {{"other", main->file}}}, {each.file, 0, 0, -1}, {"jobs.hint.two", {}}}});
+        main = &each;
+    }
+    std::string deepspeed_file;
+    if (main != nullptr) {
+        switch (main->format) {
+            case Format::megatron:
+                read_megatron(*main, job);
+                break;
+            case Format::nemo:
+                read_nemo(*main, job);
+                break;
+            case Format::torchtitan:
+                read_torchtitan(*main, job);
+                break;
+            case Format::accelerate:
+                read_accelerate(*main, job, deepspeed_file);
+                break;
+            case Format::deepspeed:
+            case Format::model:
+                break;
+        }
+    }
+    const bool given =
+        std::ranges::any_of(documents, [](const Document& each) { return each.format == Format::deepspeed; });
+    if (!deepspeed_file.empty() && !given) {
+        const std::string path = found_beside(main->file, deepspeed_file);
+        if (path.empty())
+            throw InputError({{{"jobs.no_deepspeed_file", {{"named", deepspeed_file}}},
+                               {main->file, 0, 0, -1},
+                               {"jobs.hint.deepspeed_file", {}}}});
+        Document document = read_document(path);
+        if (document.format != Format::deepspeed)
+            throw InputError({{{"jobs.no_deepspeed", {}}, {path, 0, 0, -1}, {}}});
+        job.files.push_back(path);
+        read_deepspeed(document, job);
+    }
+    if (main != nullptr && main->format != Format::accelerate && given)
+        throw InputError(
+            {{{"jobs.two", {{"other", main->file}}},
+              {std::ranges::find(documents, Format::deepspeed, &Document::format)->file, 0, 0, -1},
+              {"jobs.hint.two", {}}}});
+    for (const Document& each : documents)
+        if (each.format == Format::deepspeed) read_deepspeed(each, job);
+    if (job.program.empty())
+        throw InputError(
+            {{{"jobs.only_model", {}}, {documents.front().file, 0, 0, -1}, {"jobs.hint.known", {}}}});
+}
+
+}  // namespace
+
+void fall_back(Job& job, const char* fact, Value value, const char* key) {
+    job.facts.put(fact, std::move(value), {Origin::Kind::fallback, job.program, key}, job.found);
+}
+
+Job read_job(const std::vector<std::string>& files, const JobOptions& options) {
+    Job job;
+    std::vector<Document> documents;
+    for (const std::string& file : files) {
+        documents.push_back(read_document(file));
+        job.files.push_back(file);
+    }
+    job.model_config = options.model;
+    read_documents(documents, job);
+    put_options(options, job);
+    read_model(job);
+    if (job.found.empty()) settle(job);
+    for (Diagnostic& each : job.found)
+        if (each.position.file.empty()) each.position.file = files.front();
+    if (!job.found.empty()) throw InputError(std::move(job.found));
+    return job;
+}
+
+}  // namespace meshscope::jobs

@@ -1,0 +1,170 @@
+#include "core/jobs/table.h"
+
+#include <utility>
+
+#include "core/base/json_text.h"
+
+namespace meshscope::jobs {
+namespace {
+
+using nlohmann::json;
+
+const json& no_keys() {
+    static const json empty = json::object();
+    return empty;
+}
+
+/// Longer lists and texts are cut: they are shown in one line.
+constexpr std::size_t kMostShown = 60;
+
+}  // namespace
+
+Table::Table(const Document& document, Job& job)
+    : document_(&document),
+      object_(&document.root),
+      file_(document.file),
+      job_(&job),
+      read_(std::make_shared<std::set<std::string>>()),
+      fields_(document.root, document.file, job.found) {}
+
+Table::Table(const json& object, std::string within, const Table& outer)
+    : document_(outer.document_),
+      object_(&object),
+      file_(outer.file_),
+      within_(std::move(within)),
+      job_(outer.job_),
+      read_(outer.read_),
+      fields_(object, outer.file_, outer.job_->found, within_) {}
+
+const json* Table::node(std::string_view key) const {
+    if (read_->insert(within_ + std::string(key)).second)
+        for (const Twice& each : document_->twice) {
+            if (each.key != key) continue;
+            job_->found.push_back(
+                {{"jobs.twice", {{"key", each.key}, {"first", each.first}, {"second", each.second}}},
+                 {file_, each.line, each.column, -1},
+                 {"jobs.hint.one_value", {}}});
+        }
+    const auto found = object_->find(std::string(key));
+    return found == object_->end() || found->is_null() ? nullptr : &*found;
+}
+
+Table Table::table(std::string_view key) const {
+    const json* const value = node(key);
+    const std::string within = within_ + std::string(key) + ".";
+    if (value != nullptr && !value->is_object()) fields_.object(key);  // reported
+    return {value != nullptr && value->is_object() ? *value : no_keys(), within, *this};
+}
+
+bool Table::has(std::string_view key) const {
+    return node(key) != nullptr;
+}
+
+bool Table::readable(std::string_view key) const {
+    const json* const value = node(key);
+    if (value == nullptr) return false;
+    if (!value->is_string()) return true;
+    const auto& word = value->get_ref<const std::string&>();
+    if (word == "auto") {
+        unsaid(key, {"jobs.why.auto", {}});
+        return false;
+    }
+    if (word.find('$') == std::string::npos) return true;
+    report({"jobs.variable", {{"key", within_ + std::string(key)}, {"value", word}}},
+           {"jobs.hint.variable", {}});
+    return false;
+}
+
+std::optional<int64_t> Table::whole(std::string_view key, int64_t least, int64_t most) const {
+    return readable(key) ? fields_.whole(key, least, most) : std::nullopt;
+}
+
+std::optional<double> Table::number(std::string_view key) const {
+    constexpr double kLarge = 1e15;
+    return readable(key) ? fields_.number(key, -kLarge, kLarge) : std::nullopt;
+}
+
+std::optional<bool> Table::flag(std::string_view key) const {
+    return readable(key) ? fields_.boolean(key) : std::nullopt;
+}
+
+std::optional<std::string> Table::text(std::string_view key) const {
+    return node(key) != nullptr ? fields_.text(key) : std::nullopt;
+}
+
+std::string Table::shown(std::string_view key) const {
+    const json* const value = node(key);
+    if (value == nullptr) return "";
+    std::string text = value->is_string() ? value->get<std::string>() : json_text(*value);
+    if (text.size() <= kMostShown) return text;
+    std::size_t end = kMostShown;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // no half character
+    return text.substr(0, end) + "…";
+}
+
+std::optional<int64_t> Table::take_whole(std::string_view key, const char* fact, int64_t least,
+                                         int64_t most) const {
+    const std::optional<int64_t> value = whole(key, least, most);
+    if (value) put(key, fact, *value);
+    return value;
+}
+
+std::optional<double> Table::take_number(std::string_view key, const char* fact) const {
+    const std::optional<double> value = number(key);
+    if (value) put(key, fact, *value);
+    return value;
+}
+
+std::optional<bool> Table::take_flag(std::string_view key, const char* fact) const {
+    const std::optional<bool> value = flag(key);
+    if (value) put(key, fact, *value);
+    return value;
+}
+
+void Table::put(std::string_view key, const char* fact, Value value) const {
+    job_->facts.put(fact, std::move(value), origin(key), job_->found);
+}
+
+Origin Table::origin(std::string_view key) const {
+    return {Origin::Kind::file, file_, within_ + std::string(key)};
+}
+
+void Table::unsaid(std::string_view key, Message why) const {
+    const std::string full = within_ + std::string(key);
+    for (const Unsaid& each : job_->unsaid)
+        if (each.file == file_ && each.key == full) return;
+    job_->unsaid.push_back({file_, full, shown(key), false, std::move(why)});
+}
+
+void Table::unsaid_if_set(std::string_view key, Message why) const {
+    const json* const value = node(key);
+    if (value == nullptr || *value == false || *value == 0 || *value == "none" || *value == "no" ||
+        *value == "" || (value->is_structured() && value->empty()))
+        return;
+    unsaid(key, std::move(why));
+}
+
+void Table::report(Message message, Message hint) const {
+    fields_.report(std::move(message), std::move(hint));
+}
+
+void Table::seen(std::string_view key) const {
+    read_->insert(within_ + std::string(key) + ".");
+}
+
+void Table::note_unread() const {
+    note_unread(*object_, within_);
+}
+
+void Table::note_unread(const json& object, const std::string& within) const {
+    for (const auto& [key, value] : object.items()) {
+        const std::string full = within + key;
+        if (read_->contains(full + ".")) continue;
+        if (value.is_object() && !value.empty())
+            note_unread(value, full + ".");
+        else if (!value.is_null() && !read_->contains(full))
+            job_->unread.emplace_back(file_, full);
+    }
+}
+
+}  // namespace meshscope::jobs
