@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backends/cuda/cuda_world.h"
+#include "backends/fibers/fibers_world.h"
 #include "backends/mpi/mpi_module.h"
 #include "backends/mpi/mpi_world.h"
 #include "backends/nccl_open.h"
@@ -104,6 +105,9 @@ std::vector<Entry> built(const Environment& environment, const std::function<boo
                                     return std::make_unique<threads::ThreadsWorld>(request.size,
                                                                                    request.scheduler);
                                 }}};
+    entries.push_back({"fibers", [](const run::WorldRequest& request) {
+                           return std::make_unique<fibers::FibersWorld>(request.size, request.scheduler);
+                       }});
     entries.push_back({"tcp", [environment, stopped](const run::WorldRequest& request) -> WorldPointer {
                            return std::make_unique<tcp::TcpWorld>(tcp_options(environment, stopped, request));
                        }});
@@ -215,7 +219,8 @@ std::string mpi_library_of(const std::string& name) {
 }
 
 std::vector<BackendState> backend_states() {
-    std::vector<BackendState> states{{"threads", true, "", "", {}}, {"tcp", true, "", "", {}}};
+    std::vector<BackendState> states{
+        {"threads", true, "", "", {}}, {"fibers", true, "", "", {}}, {"tcp", true, "", "", {}}};
     for (const mpi::Library& library : mpi::libraries()) {
         BackendState state{"mpi-" + library.word, !library.path.empty(), "", library.package, {}};
         if (state.built) {

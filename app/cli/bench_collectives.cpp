@@ -11,6 +11,7 @@
 #include "core/base/cores.h"
 #include "core/base/error.h"
 #include "core/base/free_memory.h"
+#include "core/base/one_process.h"
 #include "core/comm/choice.h"
 #include "core/comm/cost.h"
 #include "core/comm/native_group.h"
@@ -257,7 +258,7 @@ int64_t bytes_of_rank(CollectiveOp op, int64_t size, int32_t ranks) {
 
 void require_room(const CollectivesBench& bench) {
     MemoryFacts facts = look_at_memory();
-    if (bench.backend != "threads") facts.address_left_bytes.reset();  // each process has its own
+    if (!is_of_one_process(bench.backend)) facts.address_left_bytes.reset();  // each process has its own
     const std::optional<FreeMemory> free = free_memory(facts);
     if (!free) return;
     for (const CollectiveOp op : bench.ops)
@@ -279,7 +280,7 @@ void run_collectives_bench(const CollectivesBench& bench, const run::Backends& b
     for (const CollectiveOp op : bench.ops)
         if (!can_bench(op)) throw InvalidArgument({"bench.collectives.op", {{"op", std::string(name(op))}}});
     // Ranks that are processes were looked at by who started them.
-    if (bench.backend == "threads") require_room(bench);
+    if (is_of_one_process(bench.backend)) require_room(bench);
     // Nothing is computed beside the collectives, so a helper thread has nothing to overlap with.
     run::WorldRequest request{bench.ranks};
     request.one_thread_a_rank = [](int32_t) { return true; };

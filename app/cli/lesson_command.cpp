@@ -28,7 +28,7 @@ namespace meshscope::cli {
 namespace {
 
 struct LessonArguments {
-    std::string name, root, backend = "threads", trace;
+    std::string name, root, backend, trace;
     bool no_input = false, json = false, force = false;
 };
 
@@ -240,7 +240,7 @@ void numbers(const LessonArguments& options, CommandContext& context) {
 
 void check(const LessonArguments& options, CommandContext& context) {
     // What is not here is no lesson's failure.
-    backends::require_built(options.backend, context.environment);
+    if (!options.backend.empty()) backends::require_built(options.backend, context.environment);
     bool all = true;
     for (const LessonFolder& lesson : choose_lessons(options.name, options.root, context))
         all &= check_one(lesson, options, context);

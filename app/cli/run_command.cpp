@@ -20,6 +20,7 @@
 #include "app/launch/agent.h"
 #include "backends/registry.h"
 #include "core/base/error.h"
+#include "core/base/one_process.h"
 #include "core/base/replace_file.h"
 #include "core/base/shell_word.h"
 #include "core/base/text.h"
@@ -121,13 +122,15 @@ run::RunResult with_progress(decltype(run::run_scenario)* how, const scenario::S
     }
 }
 
-/// What was asked for; else what fits: threads, or inside a launcher processes that find each other its way.
+/// What was asked for; else what fits: the scenario's, threads, or inside a launcher processes that find each
+/// other its way.
 std::string choose_backend(const RunArguments& options, const launch::Placement& placement,
                            const scenario::Scenario& scenario) {
     using launch::Launcher;
     const bool mpi = placement.launcher == Launcher::openmpi || placement.launcher == Launcher::mpich;
     if (options.backend.empty()) {
-        if (placement.launcher == Launcher::none || placement.world_size == 1) return "threads";
+        if (placement.launcher == Launcher::none || placement.world_size == 1)
+            return scenario.backend.empty() ? "threads" : scenario.backend;
         return mpi ? "mpi" : "tcp";
     }
     refuse_threads_in_launcher(options.backend, scenario::world_size(scenario), placement);
@@ -150,7 +153,7 @@ void refuse_foreign_options(const RunArguments& options, const std::string& back
     };
     const bool meets = backend == "tcp" || backend == "nccl";
     if (!options.init_method.empty() && !meets) refuse("--init-method", "tcp, nccl");
-    if (!options.schedule.empty() && backend != "threads") refuse("--schedule", "threads");
+    if (!options.schedule.empty() && !is_of_one_process(backend)) refuse("--schedule", "threads, fibers");
     constexpr const char* kWithProcesses = "tcp, nccl, mpi, mpi-openmpi, mpi-mpich";
     if (backends::has_processes(backend)) return;
     if (options.timeout_s > 0) refuse("--timeout", kWithProcesses);
@@ -302,7 +305,7 @@ void run_command(const RunArguments& options, CommandContext& context) {
                     << '\n';
     const run::RunOptions run_options = run_options_of(options, backend, placement, scenario, context);
     const std::string& schedule = options.schedule.empty() ? scenario.schedule : options.schedule;
-    if (!schedule.empty() && backend == "threads" && !options.quiet)
+    if (!schedule.empty() && is_of_one_process(backend) && !options.quiet)
         context.err << context.text("cli.run.schedule", {{"schedule", schedule}}) << '\n';
     const Polling polling(context);  // up to the last file: a signal while they are written must not cut them
     const run::RunResult result = run_with_progress(scenario, context, run_options, options.quiet);

@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/nearest.h"
+#include "core/base/one_process.h"
 #include "core/comm/interleaving_scheduler.h"
 #include "core/time/read_profile.h"
 
@@ -193,7 +194,7 @@ void refuse_empty_values(const CLI::App& command) {
 
 void refuse_threads_in_launcher(const std::string& backend, int32_t ranks,
                                 const launch::Placement& placement) {
-    const bool threads = backend == "threads" || backend.starts_with("cuda");
+    const bool threads = is_of_one_process(backend) || backend.starts_with("cuda");
     if (!threads || placement.world_size == 1) return;
     throw UsageError({"cli.run.threads_in_launcher",
                       {{"backend", backend},

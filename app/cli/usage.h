@@ -20,8 +20,8 @@ std::vector<std::string> describe_usage_error(const CLI::App& app, int error_cod
 /// "cli.run.empty_value" {option}, "cli.empty_argument" {name}.
 void refuse_empty_values(const CLI::App& command);
 
-/// Refuses a backend whose ranks are threads where a launcher started several processes: each would do the
-/// same work. Throws UsageError "cli.run.threads_in_launcher".
+/// Refuses a backend whose ranks are all in one process where a launcher started several processes: each
+/// would do the same work. Throws UsageError "cli.run.threads_in_launcher".
 void refuse_threads_in_launcher(const std::string& backend, int32_t ranks,
                                 const launch::Placement& placement);
 

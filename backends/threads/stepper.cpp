@@ -1,51 +1,64 @@
 #include "backends/threads/stepper.h"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace meshscope::backends::threads {
 
-Stepper::Stepper(int32_t ranks, comm::InterleavingScheduler& scheduler)
-    : scheduler_(scheduler), missing_(ranks) {
-    for (int32_t r = 0; r < ranks; ++r) {
-        slots_.push_back(std::make_unique<RankSlot>());
-        slots_.back()->next = {GlobalRank{r}, comm::NextStep::What::start, GlobalRank{r}, {}, 0, nullptr};
-    }
-    runnable_.reserve(slots_.size());
+Stepper::Stepper(int32_t ranks, Turns& turns, comm::InterleavingScheduler* scheduler)
+    : turns_(turns), scheduler_(scheduler), slots_(static_cast<std::size_t>(ranks)), missing_(ranks) {
+    for (int32_t r = 0; r < ranks; ++r)
+        slot(r).next = {GlobalRank{r}, comm::NextStep::What::start, GlobalRank{r}, {}, 0, nullptr};
+    if (scheduler_ != nullptr) runnable_.reserve(slots_.size());
 }
 
-void Stepper::await(RankSlot& mine) {
-    mine.token.wait(0, std::memory_order_acquire);
-    mine.token.store(0, std::memory_order_relaxed);
+int32_t Stepper::next_rank() {
+    // Nobody can go on only when all have left: a world in which all wait is a deadlock, which
+    // ThreadWorldState finds before the last of them blocks, and then all are ready again.
+    if (scheduler_ == nullptr) {
+        if (waiting_.empty()) return kNobody;
+        const int32_t first = waiting_.front();
+        waiting_.pop_front();
+        return first;
+    }
+    runnable_.clear();
+    for (const RankSlot& each : slots_)
+        if (each.state == State::ready) runnable_.push_back(each.next);
+    if (runnable_.empty()) return kNobody;
+    const std::size_t chosen = std::min(scheduler_->choose(runnable_), runnable_.size() - 1);
+    return runnable_[chosen].rank.value;
 }
 
 void Stepper::hand_over(int32_t rank) {
-    runnable_.clear();
-    for (const auto& each : slots_)
-        if (each->state == State::ready) runnable_.push_back(each->next);
-    RankSlot& mine = slot(rank);
-    const bool left = mine.state == State::gone;
-    // Nobody can go on only when all have left: a world in which all wait is a deadlock, which
-    // ThreadWorldState finds before the last of them blocks, and then all are ready again.
-    if (runnable_.empty()) return;
-    const std::size_t chosen = std::min(scheduler_.choose(runnable_), runnable_.size() - 1);
-    RankSlot& next = slot(runnable_[chosen].rank.value);
-    if (&next == &mine) return;
-    next.token.store(1, std::memory_order_release);
-    next.token.notify_one();
-    if (!left) await(mine);
+    const bool left = slot(rank).state == State::gone;
+    const int32_t next = next_rank();
+    if (next == kNobody || next == rank) return;
+    if (left)
+        turns_.leave_to(next);
+    else
+        turns_.pass(rank, next);
 }
 
 void Stepper::enter(int32_t rank) {
-    RankSlot& mine = slot(rank);
-    mine.state = State::ready;
+    slot(rank).state = State::ready;
     // The last to come holds the token; what the others wrote is seen through the counter.
     if (missing_.fetch_sub(1, std::memory_order_acq_rel) == 1)
         hand_over(rank);
     else
-        await(mine);
+        turns_.await_first(rank);
+}
+
+int32_t Stepper::enter_all() {
+    missing_.store(0, std::memory_order_relaxed);
+    for (std::size_t r = 0; r < slots_.size(); ++r) {
+        slots_[r].state = State::ready;
+        if (scheduler_ == nullptr) waiting_.push_back(static_cast<int32_t>(r));
+    }
+    return next_rank();
 }
 
 void Stepper::step(const comm::NextStep& next) {
+    if (scheduler_ == nullptr) return;
     RankSlot& mine = slot(next.rank.value);
     mine.next = next;
     hand_over(next.rank.value);
@@ -60,7 +73,9 @@ void Stepper::block(int32_t rank) {
 
 void Stepper::ready(int32_t rank) {
     RankSlot& other = slot(rank);
-    if (other.state == State::blocked) other.state = State::ready;
+    if (other.state != State::blocked) return;
+    other.state = State::ready;
+    if (scheduler_ == nullptr) waiting_.push_back(rank);
 }
 
 void Stepper::leave(int32_t rank) {

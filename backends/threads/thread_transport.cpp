@@ -35,7 +35,7 @@ void ThreadTransport::check_aborted() {
 }
 
 void ThreadTransport::step(comm::NextStep::What what, int32_t peer, comm::Channel channel, int64_t bytes) {
-    if (world_.stepper() == nullptr) return;
+    if (world_.stepper() == nullptr || !world_.stepper()->chooses()) return;
     const comm::IssuedCall& call = slot_.calls.doing();
     world_.stepper()->step(
         {GlobalRank{rank_}, what, GlobalRank{peer}, channel, bytes, call.group ? &call : nullptr});
@@ -229,7 +229,8 @@ void ThreadTransport::withdraw() noexcept {
 
 comm::SharedTable* ThreadTransport::table(comm::Channel channel, std::span<const GlobalRank> ranks) {
     for (const GlobalRank rank : ranks) comm::check_rank(rank, world_size());
-    if (world_.stepper() != nullptr) return nullptr;  // stepped ranks are watched message by message
+    // Ranks that a scheduler steps are watched message by message.
+    if (world_.stepper() != nullptr && world_.stepper()->chooses()) return nullptr;
     Room& room = world_.rooms().find(channel, ranks);
     for (const auto& table : tables_)
         if (&table->room() == &room) return table.get();

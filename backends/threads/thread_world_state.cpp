@@ -11,12 +11,11 @@
 
 namespace meshscope::backends::threads {
 
-ThreadWorldState::ThreadWorldState(int32_t world_size, comm::InterleavingScheduler* scheduler)
-    : rooms_(std::make_unique<Rooms>()), yields_(kYields), living_(world_size) {
+ThreadWorldState::ThreadWorldState(int32_t world_size, std::unique_ptr<Stepper> stepper)
+    : rooms_(std::make_unique<Rooms>()), stepper_(std::move(stepper)), yields_(kYields), living_(world_size) {
     for (int32_t r = 0; r < world_size; ++r) slots_.push_back(std::make_unique<RankSlot>());
-    if (scheduler != nullptr) {
+    if (stepper_) {
         // Who waits lets others run at once: nobody could help it meanwhile.
-        stepper_ = std::make_unique<Stepper>(world_size, *scheduler);
         spins_ = yields_ = 0;
         return;
     }

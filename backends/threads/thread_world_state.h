@@ -94,11 +94,11 @@ struct alignas(64) RankSlot {
 /// does not depend on how fast the others were.
 class ThreadWorldState {
   public:
-    /// `scheduler`: null for a world that runs free; otherwise one rank runs at a time, as it says.
-    explicit ThreadWorldState(int32_t world_size, comm::InterleavingScheduler* scheduler = nullptr);
+    /// `stepper`: null for a world that runs free; otherwise one rank runs at a time, as it says.
+    explicit ThreadWorldState(int32_t world_size, std::unique_ptr<Stepper> stepper = nullptr);
     ~ThreadWorldState();
 
-    /// The stepped world's token; null when ranks run free.
+    /// The token of a world whose ranks take turns; null when they run free.
     Stepper* stepper() { return stepper_.get(); }
 
     int32_t world_size() const { return static_cast<int32_t>(slots_.size()); }

@@ -1,10 +1,14 @@
 #include "backends/threads/threads_world.h"
 
 #include <exception>
+#include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
-#include "backends/threads/thread_transport.h"
+#include "backends/threads/rank_body.h"
+#include "backends/threads/stepper.h"
+#include "backends/threads/thread_turns.h"
 #include "backends/threads/thread_world_state.h"
 #include "core/base/error.h"
 #include "core/base/start_thread.h"
@@ -17,26 +21,22 @@ ThreadsWorld::ThreadsWorld(int32_t size, comm::InterleavingScheduler* scheduler)
 }
 
 void ThreadsWorld::run(const std::function<void(comm::Transport&)>& body) {
-    ThreadWorldState world(size_, scheduler_);
-    const auto run_rank = [&](int32_t rank) {
-        ThreadTransport transport(world, rank);
+    std::unique_ptr<ThreadTurns> turns;
+    std::unique_ptr<Stepper> stepper;
+    if (scheduler_ != nullptr) {
+        turns = std::make_unique<ThreadTurns>(size_);
+        stepper = std::make_unique<Stepper>(size_, *turns, scheduler_);
+    }
+    ThreadWorldState world(size_, std::move(stepper));
+    const auto enter_and_run = [&](int32_t rank) {
         if (world.stepper() != nullptr) world.stepper()->enter(rank);
-        try {
-            body(transport);
-            // What was posted and never waited for: its buffer may be gone.
-            transport.withdraw();
-            world.finish(rank);
-        } catch (...) {
-            transport.withdraw();
-            world.settle(rank, std::current_exception());
-        }
-        if (world.stepper() != nullptr) world.stepper()->leave(rank);
+        run_rank(world, rank, body);
     };
     std::vector<std::thread> threads;
     threads.reserve(static_cast<std::size_t>(size_));
     for (int32_t rank = 0; rank < size_; ++rank) {
         try {
-            threads.push_back(start_thread([&run_rank, rank] { run_rank(rank); }));
+            threads.push_back(start_thread([&enter_and_run, rank] { enter_and_run(rank); }));
         } catch (...) {
             // The system has no thread for this rank: it failed before it began, and so did those after it.
             for (int32_t missing = rank; missing < size_; ++missing) {

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/fiber_stack.h"
+#include "core/base/one_process.h"
 #include "core/comm/choice.h"
 #include "core/comm/parts.h"
 #include "core/comm/schedule/card.h"
@@ -142,7 +144,7 @@ double call_hops_bytes(const scenario::Scenario& s, const RunPlace& place, int32
         if (call.kind != scenario::Call::Kind::collective || p < 2) continue;
         std::size_t callers = call.ranks.empty() ? call.group_ranks.size() : call.ranks.size();
         if (callers == 0) callers = static_cast<std::size_t>(scenario::world_size(s));
-        hops += hops_a_member(s, call, p, place.backend == "threads") *
+        hops += hops_a_member(s, call, p, is_of_one_process(place.backend)) *
                 std::min(static_cast<double>(callers), static_cast<double>(ranks_here));
     }
     return hops * sizeof(trace::Hop);
@@ -265,7 +267,7 @@ MemoryNeed predicted_need(const scenario::Scenario& s, const RunPlace& place) {
 
 int32_t ranks_on_machine(const scenario::Scenario& scenario, const RunPlace& place) {
     if (place.backend.starts_with("cuda") || place.backend.starts_with("nccl")) return 0;
-    return place.backend == "threads" ? scenario::world_size(scenario) : place.ranks_here;
+    return is_of_one_process(place.backend) ? scenario::world_size(scenario) : place.ranks_here;
 }
 
 namespace {
@@ -283,12 +285,13 @@ namespace {
 
 /// What a process maps beside its tensors.
 int64_t mapped_beside(const scenario::Scenario& s, const RunPlace& place, int32_t ranks) {
-    const bool threads = place.backend == "threads";
+    const bool threads = is_of_one_process(place.backend);
     const auto cores = static_cast<int32_t>(std::thread::hardware_concurrency());
     // A rank's thread and its helper (comm/stream_executor.h); over tcp another that hears, and where the
     // process was started by this program one that tells.
     const int64_t stacks = (2 * ranks <= cores ? 2 : 1) * int64_t{ranks} + (threads ? 0 : 2);
-    int64_t bytes = stacks * thread_stack_bytes();
+    int64_t bytes =
+        place.backend == "fibers" ? int64_t{ranks} * kFiberStackBytes : stacks * thread_stack_bytes();
     if (s.calls.empty()) bytes += tensor::matrix_product_library_bytes();
     return bytes + place.library_bytes;
 }
@@ -309,7 +312,7 @@ void require_fit(const scenario::Scenario& scenario, const RunPlace& place,
 void require_process_fit(const scenario::Scenario& scenario, const RunPlace& place,
                          const AddressSpace& left) {
     RunPlace process = place;
-    if (place.backend != "threads") process.ranks_here = std::min(place.ranks_here, 1);
+    if (!is_of_one_process(place.backend)) process.ranks_here = std::min(place.ranks_here, 1);
     const int32_t ranks = ranks_on_machine(scenario, process);
     if (ranks <= 0) return;
     const int64_t beside = mapped_beside(scenario, process, ranks), room = left.left_bytes - beside;

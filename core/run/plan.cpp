@@ -1,9 +1,11 @@
 #include "core/run/plan.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/one_process.h"
 #include "core/comm/schedule/own/own_algorithm.h"
 #include "core/run/checkpoint/folder.h"
 #include "core/run/fit.h"
@@ -65,7 +67,14 @@ RunInputs open_inputs(const scenario::Scenario& scenario, const RunOptions& opti
 
 }  // namespace
 
-RunPlan plan_run(const scenario::Scenario& scenario, const RunOptions& options) {
+std::string backend_of(const scenario::Scenario& scenario, const RunOptions& options) {
+    if (!options.backend.empty()) return options.backend;
+    return scenario.backend.empty() ? std::string(kOneProcessBackends.front()) : scenario.backend;
+}
+
+RunPlan plan_run(const scenario::Scenario& scenario, const RunOptions& given) {
+    RunOptions options = given;
+    options.backend = backend_of(scenario, given);
     mesh::DeviceMesh mesh = build_mesh(scenario);
     if (const int64_t ranks = scenario::world_size(scenario); ranks > kMostRunRanks)
         throw InvalidArgument({"run.too_many_ranks", {{"ranks", ranks}, {"most", int64_t{kMostRunRanks}}}});

@@ -60,6 +60,9 @@ struct RunPlan {
     bool wants_parameters() const { return !dry && !searches; }
 };
 
+/// The backend that a run is made on: what the options name, else the scenario, else threads.
+std::string backend_of(const scenario::Scenario& scenario, const RunOptions& options);
+
 /// The plan of a run: opens every file that the scenario names (weights, batches, the checkpoint to resume).
 /// Throws InputError, IoError and InvalidArgument for what cannot be read or does not belong to it,
 /// InvalidArgument ("run.too_many_ranks", "run.does_not_fit…").

@@ -10,6 +10,7 @@
 #include "core/base/crc32c.h"
 #include "core/base/diagnosis.h"
 #include "core/base/error.h"
+#include "core/base/one_process.h"
 #include "core/base/temporary_folder.h"
 #include "core/comm/schedule/own/own_algorithm.h"
 #include "core/run/checkpoint/folder.h"
@@ -138,7 +139,8 @@ RunResult run_in_temporary_folder(const scenario::Scenario& scenario, const Back
     placed.checkpoint.folder = options.temporary_folder;
     if (placed.checkpoint.folder.empty()) {
         // Processes could not agree on a name.
-        if (options.backend != "threads") throw InvalidArgument({"checkpoint.temporary_needs_folder", {}});
+        if (!is_of_one_process(backend_of(scenario, options)))
+            throw InvalidArgument({"checkpoint.temporary_needs_folder", {}});
         placed.checkpoint.folder = own.emplace("meshscope-checkpoint").file("checkpoints");
     }
     return run_scenario(placed, backends, options);
@@ -157,8 +159,8 @@ std::unique_ptr<comm::World> open_world(const Backends& backends, RunPlan& plan,
                                         comm::InterleavingScheduler* scheduler) {
     using Executor = comm::StreamExecutor;
     const RunOptions& options = plan.options;
-    // Only threads of one process can be let run one at a time.
-    if (scheduler != nullptr && options.backend != "threads")
+    // Only ranks of one process can be let run one at a time.
+    if (scheduler != nullptr && !is_of_one_process(options.backend))
         throw InvalidArgument({"run.cannot_step", {{"backend", options.backend}}});
     const auto machine_cores = static_cast<int32_t>(std::thread::hardware_concurrency());
     std::unique_ptr<comm::World> world =

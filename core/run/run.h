@@ -50,7 +50,7 @@ class Backends {
 inline constexpr const char* kResumeAuto = "auto";
 
 struct RunOptions {
-    std::string backend = "threads";
+    std::string backend;                       ///< "": the scenario's, and where it names none "threads"
     std::string init_method;                   ///< see WorldRequest
     std::chrono::milliseconds timeout{0};      ///< see WorldRequest
     std::function<void(const Message&)> tell;  ///< see WorldRequest
@@ -136,10 +136,9 @@ inline constexpr int32_t kMostComparedByDefault = 256;
 /// Really runs a scenario: reads weights and data, starts the ranks, trains, merges the records. Throws
 /// InputError for unusable files and for faults that never came, CommError when a rank failed (the first
 /// cause; DiagnosedError where it is known what the ranks did), InvalidArgument ("run.too_many_ranks",
-/// "run.does_not_fit…" before anything is started, "run.cannot_step" when another backend than threads is to
-/// be stepped). When a number went to NaN or Inf,
-/// the steps up to there run once more, unrecorded, to find the op and the rank that made it: the same bits
-/// come out again.
+/// "run.does_not_fit…" before anything is started, "run.cannot_step" when another backend than threads and
+/// fibers is to be stepped). When a number went to NaN or Inf, the steps up to there run once more,
+/// unrecorded, to find the op and the rank that made it: the same bits come out again.
 ///
 /// Where the backend's ranks are processes, each calls it with the same scenario and options (CommError
 /// "run.processes_differ" where they are not the same); rank 0's `cancel` counts, and rank 0 gets the result,

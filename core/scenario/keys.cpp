@@ -121,6 +121,7 @@ constexpr Key kKeys[] = {
     {"record", "level", "string", "\"values\""},
 
     {"run", "checked", "boolean", "true for lessons, with faults and with calls of up to 256 ranks"},
+    {"run", "backend", "string", "\"threads\""},
     {"run", "schedule", "string", "(none)"},
     {"run", "expect", "string", "(none)"},
 

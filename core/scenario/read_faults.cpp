@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/base/error.h"
+#include "core/base/one_process.h"
 #include "core/comm/interleaving_scheduler.h"
 #include "core/scenario/words.h"
 
@@ -23,6 +24,7 @@ void read_run(const Section& root, Scenario& s) {
     s.expects_divergence = run.word("expect", kExpected).has_value();
     if (s.expects_divergence && root.has("call"))
         run.report("expect", {"scenario.expect_without_training", {}});
+    s.backend = run.word("backend", kOneProcessBackends).value_or("");
     const auto schedule = run.text("schedule");
     if (!schedule) return;
     try {

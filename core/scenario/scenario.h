@@ -145,6 +145,7 @@ struct Scenario {
 
     std::optional<bool> checked;         ///< [run] checked: calls are compared across ranks
     bool expects_divergence = false;     ///< [run] expect = "divergence": the run is to come to NaN or Inf
+    std::string backend;                 ///< [run] backend, where nobody says another; "" = threads
     std::string schedule;                ///< [run] schedule: which rank runs when; "" = all at once
     std::vector<comm::Fault> faults;     ///< [[faults]]
     std::vector<SourcePosition> fault_positions;  ///< where each stands

@@ -142,12 +142,14 @@ Recorder::Recorder(GlobalRank rank, Level level, int64_t epoch_ns, int64_t opera
     impl_->epoch_ns = epoch_ns;
     impl_->most_operand_values = operand_numbers;
     if (level == Level::off) return;
-    impl_->events.reserve(4096);  // 512 KiB a rank: a short run never allocates again
+    // Set-up and the first step; make_room() then knows what a step takes. More would be for nothing in a
+    // short run of very many ranks.
+    impl_->events.reserve(1024);
     impl_->ran.reserve(1024);
-    impl_->memory.reserve(4096);
-    impl_->dependencies.reserve(4096);
+    impl_->memory.reserve(1024);
+    impl_->dependencies.reserve(1024);
     impl_->live.reserve(1024);
-    if (level >= Level::hops) impl_->hops.reserve(4096);
+    if (level >= Level::hops) impl_->hops.reserve(1024);
 }
 
 Recorder::~Recorder() = default;

@@ -13,11 +13,11 @@ namespace meshscope::contract {
 
 /// The backends that must keep the contract. A new one is one more name.
 inline std::vector<std::string> backends_under_test() {
-    return {"threads", "tcp"};
+    return {"threads", "fibers", "tcp"};
 }
 /// Those that see when no rank can go on.
 inline std::vector<std::string> backends_that_see_deadlocks() {
-    return {"threads"};
+    return {"threads", "fibers"};
 }
 /// Whether the cases take every size and mode, or a choice of them.
 inline constexpr bool kEverySize = !test::kSanitizer;

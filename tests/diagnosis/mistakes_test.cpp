@@ -16,6 +16,7 @@ constexpr double kMostMs = 20'000;  // a guard against hangs; the real figure is
 }  // namespace
 
 TEST_CASE("every mistake of the table is diagnosed, on every rank alike, with the rank and the op named") {
+    const std::string backend = GENERATE(as<std::string>(), "threads", "fibers");
     const std::vector<Mistake> table = mistakes();
     CHECK(table.size() >= 60);
     double slowest_ms = 0;
@@ -25,7 +26,7 @@ TEST_CASE("every mistake of the table is diagnosed, on every rank alike, with th
         for (int32_t n = std::max(2, mistake.least_ranks); n <= 8; ++n)
             for (const int32_t odd : {0, n - 1}) {
                 const Outcome outcome =
-                    run_program("threads", {n}, true, [&](Place& p) { mistake.program(p, odd); });
+                    run_program(backend, {n}, true, [&](Place& p) { mistake.program(p, odd); });
                 ++worlds;
                 INFO(mistake.name << ", " << n << " ranks, odd " << odd);
                 std::string first;
@@ -54,7 +55,7 @@ TEST_CASE("every mistake of the table is diagnosed, on every rank alike, with th
                 }
             }
     std::printf("%zu mistakes in %d worlds of %s: the slowest diagnosis took %.2f ms (%s)\n", table.size(),
-                worlds, "threads", slowest_ms, slowest.c_str());
+                worlds, backend.c_str(), slowest_ms, slowest.c_str());
 }
 
 TEST_CASE("a program without a mistake is not accused, whatever it calls") {

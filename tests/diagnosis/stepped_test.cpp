@@ -44,16 +44,17 @@ void training_like(Place& p) {
     world->barrier().wait();
 }
 
-std::vector<std::string> order(InterleavingScheduler& scheduler, const Program& program, int32_t ranks = 3) {
+std::vector<std::string> order(InterleavingScheduler& scheduler, const Program& program,
+                               const char* backend = "threads") {
     Noting noting(scheduler);
-    const Outcome outcome = run_program("threads", {ranks, &noting}, false, program);
+    const Outcome outcome = run_program(backend, {3, &noting}, false, program);
     for (const std::string& words : outcome.words) CHECK(words.empty());
     return noting.lines;
 }
 
 }  // namespace
 
-TEST_CASE("a seed gives one order, always the same: another seed another") {
+TEST_CASE("a seed gives one order, always the same, on threads and on fibers: another seed another") {
     std::set<std::vector<std::string>> orders;
     for (uint64_t seed = 0; seed < 8; ++seed) {
         const auto once = order(*comm::random_scheduler(seed), training_like);
@@ -62,6 +63,8 @@ TEST_CASE("a seed gives one order, always the same: another seed another") {
         orders.insert(once);
         const auto pct = order(*comm::pct_scheduler(seed, 3, 200), training_like);
         CHECK(pct == order(*comm::pct_scheduler(seed, 3, 200), training_like));
+        CHECK(once == order(*comm::random_scheduler(seed), training_like, "fibers"));
+        CHECK(pct == order(*comm::pct_scheduler(seed, 3, 200), training_like, "fibers"));
         orders.insert(pct);
     }
     CHECK(orders.size() >= 14);  // two priorities' orders of three ranks may agree
@@ -126,7 +129,8 @@ TEST_CASE("a person can hold every rank and let one go on, hop by hop") {
 TEST_CASE("a deadlock in a stepped world is found like any other, and names the same ring") {
     for (uint64_t seed = 0; seed < 50; ++seed) {
         const auto scheduler = comm::random_scheduler(seed);
-        const Outcome outcome = run_program("threads", {4, scheduler.get()}, true, [](Place& p) {
+        const char* const backend = seed % 2 == 0 ? "threads" : "fibers";
+        const Outcome outcome = run_program(backend, {4, scheduler.get()}, true, [](Place& p) {
             const auto world = p.world();
             world->recv(p.zeros(1), GroupRank{(p.rank() + 1) % 4}).wait();
         });

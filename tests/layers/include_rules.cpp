@@ -62,6 +62,7 @@ const std::map<std::string, Rooms>& table() {
             {"app/gui", window + Rooms{"app/gui/main", "backends"}},  // files beside the rooms
         };
         for (const char* name : {"threads", "tcp", "mpi"}) made[std::string("backends/") + name] = backend;
+        made["backends/fibers"] = backend + Rooms{"backends/threads"};  // the same, but for what ranks run on
         made["backends/cuda"] = backend + Rooms{"backends/threads"};  // its ranks are threads
         made["backends/nccl"] = backend + Rooms{"backends/cuda"};     // the table of a GPU module
         return made;

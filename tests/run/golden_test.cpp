@@ -2,8 +2,13 @@
 // parameters and, on every rank, the same collectives in the same order.
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "backends/registry.h"
+#include "core/base/one_process.h"
+#include "core/run/run.h"
 #include "tests/run/golden_run.h"
 #include "tests/test.h"
 
@@ -11,8 +16,11 @@ using namespace meshscope;
 
 namespace {
 
-golden::Outcome train(const std::string& name, const nlohmann::json& gold, const std::string& extra = "") {
-    return golden::outcome_of(golden::train(name, gold, *backends::make_registry(), {}, extra));
+golden::Outcome train(const std::string& name, const nlohmann::json& gold, const std::string& extra = "",
+                      const std::string_view backend = "threads") {
+    run::RunOptions options;
+    options.backend = backend;
+    return golden::outcome_of(golden::train(name, gold, *backends::make_registry(), options, extra));
 }
 
 /// What a pipeline's run can be held against PyTorch's by. Step 0 exchanges shapes in PyTorch. A receive's
@@ -33,8 +41,9 @@ TEST_CASE("every golden run comes out as PyTorch's: losses, parameters, collecti
     for (const std::string& name : golden::names()) {
         INFO(name);
         const nlohmann::json gold = golden::read_case(name);
-        CHECK(golden::differences(train(name, gold), golden::expected(gold, name)) ==
-              std::vector<std::string>{});
+        for (const std::string_view backend : kOneProcessBackends)
+            CHECK(golden::differences(train(name, gold, "", backend), golden::expected(gold, name)) ==
+                  std::vector<std::string>{});
     }
 }
 
@@ -56,8 +65,9 @@ TEST_CASE("every golden run with tensor parallelism comes out as PyTorch's") {
     for (const std::string& name : golden::unordered_names()) {
         INFO(name);
         const nlohmann::json gold = golden::read_case(name);
-        CHECK(golden::differences(train(name, gold), golden::expected(gold, name), false) ==
-              std::vector<std::string>{});
+        for (const std::string_view backend : kOneProcessBackends)
+            CHECK(golden::differences(train(name, gold, "", backend), golden::expected(gold, name), false) ==
+                  std::vector<std::string>{});
     }
 }
 

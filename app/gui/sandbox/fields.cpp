@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "app/gui/sandbox/toml_text.h"
+#include "core/base/one_process.h"
 #include "core/base/text.h"
 #include "core/parallel/declaration.h"
 #include "core/parallel/model_declaration.h"
@@ -193,6 +194,7 @@ std::vector<OfferedGroup> offered_groups(const Kinds& k) {
          {{{"hardware", "ranks_per_node", integer}},
           {{"hardware", "profile", words, scenario::profiles()}},
           {{"run", "checked", flag}},
+          {{"run", "backend", words, kOneProcessBackends}, false},
           {{"run", "schedule", text}, false}}},
     };
 }

@@ -4,6 +4,7 @@
 
 #include "app/gui/view/common.h"
 #include "app/gui/view/sheet.h"
+#include "core/base/one_process.h"
 #include "core/base/rank_set.h"
 #include "core/base/recorded_failure.h"
 #include "core/trace/ended.h"
@@ -122,7 +123,7 @@ std::optional<RunEnd> run_end(const trace::Trace& trace, int32_t planned_steps) 
     if (const auto failure = read_failure(info.failure)) {
         end.kind = failure->message.id == "run.recovered" ? Kind::recovered : Kind::failed;
         end.diagnosis = failure->kind;
-        end.by_fault = info.backend == "threads";
+        end.by_fault = is_of_one_process(info.backend);
         const auto ranks = static_cast<int32_t>(trace.ranks.size());
         for (const int32_t rank : failure->culprits)
             if (rank < ranks) end.ranks.push_back(rank);

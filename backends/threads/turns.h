@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+
+namespace meshscope::backends::threads {
+
+/// How, in a world whose ranks take turns, one rank stops and another goes on. Whose turn it is the Stepper
+/// decides; what a rank runs on (a thread, a fiber) is known here alone.
+class Turns {
+  public:
+    virtual ~Turns() = default;
+    /// `rank` is there; returns when it is its turn for the first time.
+    virtual void await_first(int32_t rank) = 0;
+    /// `from`, whose turn it is, stops and `to` goes on; returns when it is the turn of `from` again.
+    virtual void pass(int32_t from, int32_t to) = 0;
+    /// The rank whose turn it is has left: the turn is `to`'s.
+    virtual void leave_to(int32_t to) = 0;
+};
+
+}  // namespace meshscope::backends::threads
