@@ -8,8 +8,11 @@ target_compile_options(meshscope_options INTERFACE
 if(MESHSCOPE_WERROR)
   target_compile_options(meshscope_options INTERFACE -Werror)
 endif()
+# ON where a target is made from the tests' own code (tests/CMakeLists.txt).
+define_property(TARGET PROPERTY MESHSCOPE_TEST_CODE INITIALIZE_FROM_VARIABLE MESHSCOPE_TEST_CODE)
 if(MESHSCOPE_SANITIZER STREQUAL "address")
-  target_compile_options(meshscope_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_compile_options(meshscope_options INTERFACE
+    -fsanitize=address$<$<NOT:$<BOOL:$<TARGET_PROPERTY:MESHSCOPE_TEST_CODE>>>:,undefined> -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(meshscope_options INTERFACE -fsanitize=address,undefined)
 elseif(MESHSCOPE_SANITIZER STREQUAL "thread")
   target_compile_options(meshscope_options INTERFACE -fsanitize=thread -fno-omit-frame-pointer)

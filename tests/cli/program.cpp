@@ -1,4 +1,5 @@
 #include "tests/cli/program.h"
+#include "tests/patience.h"
 #include "tests/tree.h"
 
 #include <fcntl.h>
@@ -11,7 +12,10 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 #include <thread>
 
 namespace program {
@@ -24,10 +28,14 @@ int exit_code_of(pid_t child) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+std::string program_file() {
+    return meshscope::test::bin_folder() + "/meshscope";
+}
+
 }  // namespace
 
 void become(const std::vector<std::string>& words, const std::vector<std::string>& environment) {
-    const std::string exe = meshscope::test::bin_folder() + "/meshscope";
+    const std::string exe = program_file();
     std::vector<char*> arguments{const_cast<char*>(exe.c_str())};
     for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
@@ -38,6 +46,26 @@ void become(const std::vector<std::string>& words, const std::vector<std::string
     }
     execv(exe.c_str(), arguments.data());
     _exit(127);
+}
+
+bool await_handler(pid_t child, int signal) {
+    const std::filesystem::path process = "/proc/" + std::to_string(child),
+                                program = std::filesystem::canonical(program_file());
+    const auto until = std::chrono::steady_clock::now() + meshscope::test::kGuard;
+    while (std::chrono::steady_clock::now() < until) {
+        const std::string status = content(process / "status"), caught = "SigCgt:";
+        const std::size_t at = status.find(caught);
+        if (at == std::string::npos || status.find("State:\tZ") != std::string::npos)
+            return false;  // it has ended
+        const uint64_t signals = std::strtoull(status.c_str() + at + caught.size(), nullptr, 16);
+        // Before it becomes the program it is a copy of this one, whose handlers it has.
+        std::error_code failed;
+        if (((signals >> (signal - 1)) & 1) &&
+            std::filesystem::read_symlink(process / "exe", failed) == program)
+            return true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return false;
 }
 
 Ended run(const std::vector<std::string>& words, const How& how) {
@@ -58,6 +86,7 @@ Ended run(const std::vector<std::string>& words, const How& how) {
         become(words, how.environment);
     }
     if (how.interrupt_after_ms > 0) {
+        await_handler(child, SIGINT);
         std::this_thread::sleep_for(std::chrono::milliseconds(how.interrupt_after_ms));
         kill(child, SIGINT);
     }

@@ -44,6 +44,7 @@ std::string stopped(const std::vector<std::string>& words, int signal,
                     const std::vector<std::string>& environment = {}) {
     const Folder folder;
     Child waits(words, folder.file("out"), folder.file("err"), environment);
+    CHECK(program::await_handler(waits.pid(), signal));
     std::this_thread::sleep_for(std::chrono::seconds(1));  // nothing shows that it waits
     waits.send(signal);
     CHECK(waits.wait(30) == 128 + signal);  // it would wait for a minute

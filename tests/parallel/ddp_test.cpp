@@ -5,6 +5,7 @@
 #include "core/run/dry.h"
 #include "core/tensor/dtype.h"
 #include "tests/parallel/train_helper.h"
+#include "tests/sanitizer.h"
 #include "tests/test.h"
 
 using namespace meshscope;
@@ -157,6 +158,7 @@ TEST_CASE(
 }
 
 TEST_CASE("DDP trains like one rank with every flag") {
+    static test::Sample sample(3);
     const std::string train = GENERATE("clip_norm = 0.5", "accumulate = 2\nclip_norm = 1.0");
     const auto alone = run_text(mlp_scenario(one_rank(), kMomentumSgd, train));
     for (const std::string keys :
@@ -165,6 +167,7 @@ TEST_CASE("DDP trains like one rank with every flag") {
           "static_graph = true\ngradient_as_bucket_view = true\nddp_hook = \"allreduce\"", "join = true",
           "join = true\ndivide_by_initial_world_size = false\nfind_unused_parameters = true"})
         for (const int64_t ranks : {2, 3}) {
+            if (!sample.takes()) continue;
             INFO(keys << " on " << ranks);
             check_equal(
                 run_text(mlp_scenario(ddp(ranks, "bucket_cap_mb = 0.0003\n" + keys), kMomentumSgd, train)),

@@ -5,6 +5,7 @@
 #include "core/memory/ledger.h"
 #include "core/parallel/fsdp2/divide.h"
 #include "tests/parallel/train_helper.h"
+#include "tests/sanitizer.h"
 #include "tests/test.h"
 
 using namespace meshscope;
@@ -245,6 +246,7 @@ TEST_CASE("offloaded, shards, gradients and the optimizer's state lie in the hos
 }
 
 TEST_CASE("FSDP2 trains like one rank with every setting") {
+    static test::Sample sample(5);
     const std::string train = GENERATE("clip_norm = 0.5", "accumulate = 2\nclip_norm = 1.0");
     const auto alone = run_text(mlp_scenario(one_rank(), kAdam, train));
     const std::string units = "units = [\"layers.0\", \"layers.1\", \"layers.2\"]\n";
@@ -262,6 +264,7 @@ TEST_CASE("FSDP2 trains like one rank with every setting") {
           fsdp2("shape = [4, 1]\nnames = [\"replicate\", \"shard\"]",
                 "gradient_sync = \"all_reduce_last\"\ncpu_offload = true"),
           shard(1, "cpu_offload = true")}) {
+        if (!sample.takes()) continue;
         INFO(other << train);
         check_equal(run_text(mlp_scenario(other, kAdam, train)), alone);
     }

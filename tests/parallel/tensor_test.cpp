@@ -1,6 +1,7 @@
 // Tensor parallelism cuts layers, not the training: whatever the mesh, losses and weights equal those of one
 // rank.
 #include "tests/parallel/train_helper.h"
+#include "tests/sanitizer.h"
 #include "tests/test.h"
 
 using namespace meshscope;
@@ -93,12 +94,14 @@ const std::vector<std::string> kCuts{"tp_plan = \"block\"\n", "tp_plan = \"linea
 }  // namespace
 
 TEST_CASE("gpt, tied or not, and llama train like one rank: both plans, sequence and loss parallel") {
+    test::Sample sample(3);
     const std::string train = "clip_norm = 0.5\n";
     for (const std::string model : {"gpt", "tied", "llama"}) {
         const auto alone = run_text(tokens(model, kAlone, train));
         for (const std::string& cut : kCuts)
             for (const std::string& where :
                  {on_mesh("2", "\"tp\"", "none"), on_mesh("4", "\"tp\"", "none")}) {
+                if (!sample.takes()) continue;
                 INFO(model << " " << where << cut);
                 check_equal(run_text(tokens(model, where + cut, train)), alone);
             }
@@ -106,6 +109,7 @@ TEST_CASE("gpt, tied or not, and llama train like one rank: both plans, sequence
 }
 
 TEST_CASE("gpt and llama, cut by layers and by data at once, accumulating, train like one rank") {
+    test::Sample sample(4);
     const std::string train = "accumulate = 2\nclip_norm = 0.5\n";
     for (const std::string model : {"tied", "llama"}) {
         const auto alone = run_text(tokens(model, kAlone, train));
@@ -114,6 +118,7 @@ TEST_CASE("gpt and llama, cut by layers and by data at once, accumulating, train
                  {on_mesh("2, 2", "\"replicate\", \"tp\"", "ddp"),
                   on_mesh("2, 2", "\"shard\", \"tp\"", "fsdp2"),
                   on_mesh("2, 2, 2", "\"replicate\", \"shard\", \"tp\"", "fsdp2")}) {
+                if (!sample.takes()) continue;
                 INFO(model << " " << where << cut);
                 check_equal(run_text(tokens(model, where + cut, train)), alone);
             }

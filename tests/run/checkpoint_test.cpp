@@ -76,8 +76,10 @@ TEST_CASE("five steps, a checkpoint and five more are ten steps, bit for bit") {
 }
 
 TEST_CASE("a checkpoint of the first steps goes on bit for bit, before and after buckets are cut anew") {
+    static test::Sample sample(2);
     const std::string parallel = GENERATE(kDdp3, kStatic, kFsdp4, kZero1, kPpDdp);
     const int saved = GENERATE(1, 2, 3);
+    if (!sample.takes()) return;
     INFO(parallel << saved);
     const test::Folder folder;
     const auto whole = run_at(text(6, parallel), folder);
@@ -101,9 +103,11 @@ TEST_CASE("buckets that follow the parameters' order stay, whatever another run 
 
 TEST_CASE(
     "ranks that drop all they have and go on from what was just saved train as if nothing had happened") {
+    static test::Sample sample(3);
     const std::string parallel = GENERATE(kSingle, kDdp3, kFsdp4, kHsdp, kFsdp1, kZero1, kZero2, kFsdpTp,
                                           kPpDdp, kPpZero, kDp, kOffload, kStatic);
     const std::string kind = GENERATE("sharded", "rank0");
+    if (!sample.takes()) return;
     INFO(parallel << kind);
     const test::Folder folder;
     const auto whole = run_at(text(6, parallel), folder);
@@ -157,9 +161,11 @@ TEST_CASE("a pipeline's checkpoint keeps, stage by stage, the order in which DDP
 }
 
 TEST_CASE("what one strategy saved on its ranks another loads on its own, bit for bit") {
+    static test::Sample sample(3);
     const std::string from = GENERATE(kSingle, kDdp3, kFsdp4, kFsdp8, kHsdp, kFsdp1, kZero1, kZero2, kTp,
                                       kFsdpTp, kPpDdp, kPpZero, kPpTp, kDp, kOffload, kStatic);
     const std::string kind = GENERATE("sharded", "rank0");
+    if (!sample.takes()) return;
     const test::Folder folder;
     const auto trained = run_at(text(5, from, "folder = \"a\"\nkind = \"" + kind + "\"\n"), folder);
     const std::string later = text(6, kSingle);

@@ -7,6 +7,7 @@
 #include "core/parallel/pipeline/schedule.h"
 #include "core/time/clock.h"
 #include "tests/parallel/train_helper.h"
+#include "tests/sanitizer.h"
 #include "tests/test.h"
 
 using namespace meshscope;
@@ -64,12 +65,14 @@ trace::Trace with_unit_costs(trace::Trace trace) {
 }  // namespace
 
 TEST_CASE("every schedule trains like one rank, on 2 and on 4 ranks, layers even and uneven") {
+    test::Sample sample(3);
     for (const int layers : {4, 8, 9}) {
         const auto alone = run_text(mlp(layers, one_rank()));
         for (const std::string& kind : schedules())
             for (const int ranks : {2, 4}) {
                 const auto parsed = *parallel::pipeline::parse_schedule_kind(kind);
                 if (ranks * parallel::pipeline::default_stages_per_rank(parsed) > layers) continue;
+                if (!sample.takes()) continue;
                 INFO(kind << " on " << ranks << " ranks, " << layers << " layers");
                 check_equal(run_text(mlp(layers, pipeline(kind, ranks, 8))), alone);
             }
@@ -90,6 +93,7 @@ TEST_CASE("three stages a rank, clipping, and micro-batches of one sample") {
 }
 
 TEST_CASE("pipelines go together with DDP, FSDP2 and HSDP") {
+    test::Sample sample(3);
     const auto alone = run_text(mlp(4, one_rank(), "clip_norm = 0.5\n"));
     for (const std::string& kind : schedules()) {
         const std::string rest = "schedule = \"" + kind + "\"\nmicrobatches = 4\n";
@@ -104,6 +108,7 @@ TEST_CASE("pipelines go together with DDP, FSDP2 and HSDP") {
               std::string(
                   "[mesh]\nshape = [2, 2, 2]\nnames = [\"replicate\", \"pp\", \"shard\"]\n[parallel]\ndata = "
                   "\"fsdp2\"\n")}) {
+            if (!sample.takes()) continue;
             INFO(kind << "\n" << mesh);
             check_equal(run_text(mlp(4, mesh + rest, "clip_norm = 0.5\n")), alone);
         }
@@ -178,6 +183,7 @@ TEST_CASE("only a stage's own parameters and optimizer state live on its rank") 
 }
 
 TEST_CASE("on the modelled clock, without communication cost, bubbles are those of the formulas") {
+    test::Sample sample(4);
     time::Profile profile;
     profile.name = "drawing";
     profile.flops_per_s = 1e9;
@@ -188,6 +194,7 @@ TEST_CASE("on the modelled clock, without communication cost, bubbles are those 
         for (const int microbatches : {8, 16})
             for (const std::string& kind : schedules()) {
                 if (kind == "DualPipeV") continue;  // no formula where forward and backward do not overlap
+                if (!sample.takes()) continue;
                 const bool single = kind == "GPipe" || kind == "1F1B";
                 const bool zero_bubble = kind == "InterleavedZeroBubble" || kind == "ZBVZeroBubble";
                 const int layers = single ? ranks : 2 * ranks;

@@ -4,6 +4,7 @@
 
 #include "core/parallel/pipeline/schedule.h"
 #include "tests/parallel/train_helper.h"
+#include "tests/sanitizer.h"
 #include "tests/test.h"
 
 using namespace meshscope;
@@ -40,12 +41,14 @@ const std::vector<std::string> kCuts{"tp_plan = \"linear\"\n", "loss_parallel = 
 }  // namespace
 
 TEST_CASE("gpt and llama in every schedule train like one rank: tokens enter first, the loss leaves last") {
+    test::Sample sample(4);
     for (const std::string kind : {"gpt", "llama"}) {
         const auto alone = run_text(tokens(kind, one_rank()));
         for (const std::string& schedule : schedules())
             for (const std::string& mesh :
                  {on_mesh("2", "\"pp\"", "none"), on_mesh("2, 2", "\"pp\", \"replicate\"", "ddp"),
                   on_mesh("2, 2", "\"pp\", \"shard\"", "fsdp2")}) {
+                if (!sample.takes()) continue;
                 INFO(kind << " " << schedule << " " << mesh);
                 check_equal(run_text(tokens(kind, mesh + scheduled(schedule, 4))), alone);
             }
@@ -58,6 +61,7 @@ TEST_CASE("gpt and llama in every schedule train like one rank: tokens enter fir
 }
 
 TEST_CASE("a pipeline of tensor-parallel stages trains like one rank, in every schedule") {
+    test::Sample sample(7);
     for (const std::string kind : {"gpt", "llama"}) {
         const auto alone = run_text(tokens(kind, one_rank()));
         std::size_t turn = 0;
@@ -69,6 +73,7 @@ TEST_CASE("a pipeline of tensor-parallel stages trains like one rank, in every s
                 // Over the schedules every mesh meets every cut.
                 const std::string& cut = kCuts[(turn + turn / kCuts.size()) % kCuts.size()];
                 if (turn++ % 3 == 0 && kind == "llama") continue;  // enough of them with gpt
+                if (!sample.takes()) continue;
                 INFO(kind << " " << schedule << " " << mesh << cut);
                 check_equal(run_text(tokens(kind, mesh + cut + scheduled(schedule, 4))), alone);
             }
@@ -111,11 +116,13 @@ TEST_CASE("with sequence parallelism each of t ranks sends its tokens of the str
 }
 
 TEST_CASE("ZeRO-1 over a pipeline's stages, cut by buckets or by PyTorch's optimizer, trains like one rank") {
+    test::Sample sample(5);
     for (const std::string train : {"clip_norm = 0.5\n", ""}) {
         const auto alone = run_text(tokens("gpt", one_rank(), train));
         for (const std::string& schedule : schedules())
             for (const std::string variant : {"paper", "pytorch"}) {
                 const std::string zero = "zero_variant = \"" + variant + "\"\nbucket_cap_mb = 0.002\n";
+                if (!sample.takes()) continue;
                 INFO(schedule << " " << variant);
                 check_equal(
                     run_text(tokens(
@@ -127,11 +134,13 @@ TEST_CASE("ZeRO-1 over a pipeline's stages, cut by buckets or by PyTorch's optim
 }
 
 TEST_CASE("in bfloat16 a pipeline over FSDP2 is FSDP2 that accumulates, and the stream travels in bfloat16") {
+    test::Sample sample(4);
     const std::string half = "[parallel.mixed_precision]\nparam = \"bfloat16\"\n";
     for (const std::string kind : {"gpt", "llama"}) {
         const auto accumulated =
             run_text(tokens(kind, on_mesh("2", "\"shard\"", "fsdp2") + half, "accumulate = 4\n"));
         for (const std::string& schedule : schedules()) {
+            if (!sample.takes()) continue;
             INFO(kind << " " << schedule);
             const auto piped = run_text(tokens(
                 kind, on_mesh("2, 2", "\"pp\", \"shard\"", "fsdp2") + scheduled(schedule, 4) + half, ""));
@@ -165,6 +174,7 @@ TEST_CASE("an mlp's input is cast on the first stage only, its loss stays near f
 }
 
 TEST_CASE("in bfloat16, too, cut layers, sequences and losses train near float32's numbers, staged or not") {
+    test::Sample sample(4);
     // bfloat16 keeps 8 bits: a rounding of 2⁻⁹ a number. The loss, of mean values, stays within 2 %.
     const std::string half = "[parallel.mixed_precision]\nparam = \"bfloat16\"\n";
     for (const std::string kind : {"gpt", "llama"}) {
@@ -174,6 +184,7 @@ TEST_CASE("in bfloat16, too, cut layers, sequences and losses train near float32
                  {on_mesh("2, 2", "\"shard\", \"tp\"", "fsdp2"),
                   on_mesh("2, 2", "\"shard\", \"tp\"", "fsdp1"),
                   on_mesh("2, 2, 2", "\"pp\", \"shard\", \"tp\"", "fsdp2") + scheduled("ZBVZeroBubble", 4)}) {
+                if (!sample.takes()) continue;
                 INFO(kind << " " << mesh << cut);
                 const auto rounded = run_text(tokens(kind, mesh + cut + half));
                 const auto &a = rounded.trace->info.losses, &b = exact.trace->info.losses;
