@@ -9,6 +9,7 @@
 #include "tests/patience.h"
 #include "tests/run/golden_case.h"
 #include "tests/run/same_record.h"
+#include "tests/sanitizer.h"
 #include "tests/test.h"
 #include "tests/tree.h"
 
@@ -71,7 +72,9 @@ std::vector<std::string> process_backends() {
 }  // namespace
 
 TEST_CASE("golden runs over tcp and both MPIs are those of threads, bit for bit") {
+    test::Sample sample(3);
     for (const std::string& name : cases()) {
+        if (!sample.takes()) continue;
         const Folder folder;
         const std::string scenario =
             folder.write("s.toml", golden::scenario_text(golden::read_case(name), name));
