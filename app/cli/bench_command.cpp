@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "app/cli/bench_collectives.h"
+#include "app/cli/bench_fit.h"
 #include "app/cli/bench_profile.h"
 #include "app/cli/bench_step.h"
 #include "app/cli/bench_table.h"
@@ -300,11 +301,19 @@ void add_step(CLI::App& bench, CommandContext& context) {
 
 struct ProfileWords {
     ProfileBench bench;
-    std::string out;
+    ProfileFit fit;
+    std::string out, name;
     bool force = false;
 };
 
-void run(const ProfileWords& words, CommandContext& context) {
+void run(ProfileWords words, CommandContext& context) {
+    if (!words.fit.files.empty()) {
+        words.fit.out = words.out;
+        words.fit.name = words.name;
+        words.fit.force = words.force;
+        return fit_profile(words.fit, context);
+    }
+    if (!words.name.empty()) words.bench.name = words.name;
     refuse_threads_in_launcher(words.bench.backend, 2, launch::find_placement(context.environment));
     check_outputs({{words.out, FileKind::profile}}, {}, words.force);
     const time::Profile profile = measure_profile(words.bench, *context.make_backends());
@@ -323,12 +332,23 @@ void add_profile(CLI::App& bench, CommandContext& context) {
     auto words = std::make_shared<ProfileWords>();
     command->add_flag("--force", words->force, context.text("cli.help.force"));
     command->add_option("--out", words->out, context.text("bench.profile.help.out"))->type_name("FILE.toml");
-    command->add_option("--name", words->bench.name, context.text("bench.profile.help.name"))
-        ->type_name("NAME");
-    command->add_option("--backend", words->bench.backend, context.text("bench.collectives.help.backend"))
-        ->type_name("B");
-    command->add_option("--repeats", words->bench.repeats, context.text("bench.profile.help.repeats"))
-        ->check(CLI::Range(1, 1000));
+    command->add_option("--name", words->name, context.text("bench.profile.help.name"))->type_name("NAME");
+    CLI::Option* backend =
+        command->add_option("--backend", words->bench.backend, context.text("bench.collectives.help.backend"))
+            ->type_name("B");
+    CLI::Option* repeats =
+        command->add_option("--repeats", words->bench.repeats, context.text("bench.profile.help.repeats"))
+            ->check(CLI::Range(1, 1000));
+    CLI::Option* fit = command->add_option("--fit", words->fit.files, context.text("bench.profile.help.fit"))
+                           ->type_name("FILE")
+                           ->excludes(backend)
+                           ->excludes(repeats);
+    command->add_option("--base", words->fit.base, context.text("bench.profile.help.base"))
+        ->type_name("NAME|FILE")
+        ->needs(fit);
+    command->add_flag("--in-place", words->fit.in_place, context.text("bench.profile.help.in_place"))
+        ->needs(fit);
+    command->add_flag("--json", words->fit.json, context.text("cli.help.json"))->needs(fit);
     command->callback([words, command, &context] {
         refuse_empty_values(*command);
         run(*words, context);

@@ -29,6 +29,7 @@ std::vector<Example> examples() {
             {FileKind::json, " \n{\"losses\":[]}"},
             {FileKind::choices, "# Which algorithm was fastest: op\nall_reduce messages 2-3 1024 ring\n"},
             {FileKind::profile, "# Measured\nname = \"x\"\n[compute]\nfloat32_gflops = 1\n"},
+            {FileKind::scenario, "# meshscope scenario from job.yaml\nformat = 1\n"},
             {FileKind::csv, "id,rank,step,phase,op\r\n1,0,0,forward,all_reduce\r\n"},
             {FileKind::svg, "<?xml version=\"1.0\"?>\n<svg xmlns=\"x\">"},
             {FileKind::png, "\x89PNG\r\n\x1a\n\0\0"s},
