@@ -61,6 +61,8 @@ void adapt_buckets(Job& job) {
 void adapt(Job& job) {
     adapt_precision(job);
     adapt_buckets(job);
+    if (job.facts.flag("decoder_units") && job.facts.flag("model.tied"))
+        unsaid(job, "decoder_units", {"jobs.why.tied_units", {}});
     choose(job, "steps", int64_t{2}, "jobs.origin.steps");
     if (const auto steps = job.facts.whole("steps"); *steps > std::numeric_limits<int32_t>::max())
         job.facts.replace("steps", int64_t{std::numeric_limits<int32_t>::max()},

@@ -58,11 +58,15 @@ void torchtitan_fsdp(const Table& root, Job& job) {
                   job.found);
     const std::string policy = now.text("fsdp_reshard_after_forward").value_or("default");
     const bool pipeline = job.facts.whole("pp").value_or(1) > 1;
-    const std::string value = policy == "never" || (policy == "default" && pipeline) ? "false" : "default";
+    const bool keeps = policy == "never" || (policy == "default" && pipeline);
+    const std::string value = keeps ? "false" : policy == "always" ? "true" : "default";
     if (now.has("fsdp_reshard_after_forward"))
         now.put("fsdp_reshard_after_forward", "reshard_after_forward", value);
     else
         fall_back(job, "reshard_after_forward", value, "parallelism.fsdp_reshard_after_forward");
+    // The embedding, each block, and the last norm with the head are units (apply_fsdp_to_decoder of
+    // torchtitan/distributed/fsdp.py).
+    fall_back(job, "decoder_units", true, "fully_shard");
     if (root.table("training").is_set("enable_cpu_offload"))
         root.table("training").put("enable_cpu_offload", "cpu_offload", true);
 }

@@ -177,6 +177,42 @@ void write_mesh(const Job& job, const std::function<std::string(const Message&)>
     out.line("names", "[" + names + "]", order == nullptr ? nullptr : &order->origin);
 }
 
+/// A list over as many lines as it takes.
+std::string list_text(const std::vector<std::string>& items) {
+    constexpr std::size_t kLine = 100;
+    std::string text = "[";
+    std::size_t line = 0;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        const bool wraps = line + items[i].size() > kLine;
+        text += std::string(i == 0 ? "" : ",") + (wraps ? "\n    " : i == 0 ? "" : " ") + items[i];
+        line = wraps ? items[i].size() : line + items[i].size() + 2;
+    }
+    return text + "]";
+}
+
+/// What FSDP2 gathers together, and what it frees after forward.
+void write_units(const Job& job, Writer& out) {
+    const Facts& facts = job.facts;
+    if (facts.text("strategy") != "fsdp2") return;
+    const Fact* const frees = facts.find("reshard_after_forward");
+    const Fact* const units = facts.find("decoder_units");
+    const int64_t layers = job.model ? job.model->layers : facts.whole("model.layers").value_or(0);
+    const bool named = units != nullptr && layers > 0 && !facts.flag("model.tied");
+    if (named) {
+        std::vector<std::string> names{"\"tok\""};
+        for (int64_t i = 0; i < layers; ++i) names.push_back("\"blocks." + std::to_string(i) + "\"");
+        names.emplace_back("[\"ln_f\", \"head\"]");
+        out.line("units", list_text(names), &units->origin);
+    }
+    if (frees == nullptr) return;
+    const std::string& word = std::get<std::string>(frees->value);
+    if (word != "default") return out.line("reshard_after_forward", word, &frees->origin);
+    if (!named) return out.line("reshard_after_forward", toml_text(word), &frees->origin);
+    std::vector<std::string> each(static_cast<std::size_t>(layers) + 1, "true");
+    each.emplace_back("false");  // the head is the first that backward needs
+    out.line("reshard_after_forward", list_text(each), &frees->origin);
+}
+
 void write_parallel(const Job& job, Writer& out) {
     const Facts& facts = job.facts;
     out.table("parallel");
@@ -191,9 +227,7 @@ void write_parallel(const Job& job, Writer& out) {
         out.fact("loss_parallel", "loss_parallel");
     }
     if (facts.whole("cp").value_or(1) > 1) out.fact("cp", "cp_kind");
-    if (const auto frees = facts.text("reshard_after_forward"); frees && facts.text("strategy") == "fsdp2")
-        out.line("reshard_after_forward", *frees == "default" ? "\"default\"" : *frees,
-                 &facts.find("reshard_after_forward")->origin);
+    write_units(job, out);
     for (const char* key : {"sharding_strategy", "backward_prefetch", "forward_prefetch", "use_orig_params",
                             "wrap", "wrap_min_elements", "cpu_offload", "bucket_cap_mb"})
         out.fact(key, key);

@@ -191,6 +191,18 @@ TEST_CASE("what a scenario cannot hold is named with its key") {
     CHECK(job.facts.find("world")->origin.kind == Origin::Kind::derived);
 }
 
+TEST_CASE(
+    "torchtitan's units are the embedding, each block, and the last norm with the head, which is kept") {
+    JobOptions options;
+    options.world = 8;
+    Job job = read_job({kFiles + "torchtitan_llama3_8b.json"}, options);
+    const scenario::Scenario read = scenario::parse_scenario(made(job).text, "s.toml");
+    REQUIRE(read.parallel.units.size() == 34);
+    CHECK(read.parallel.units.front() == std::vector<std::string>{"tok"});
+    CHECK(read.parallel.units[1] == std::vector<std::string>{"blocks.0"});
+    CHECK(read.parallel.units.back() == std::vector<std::string>{"ln_f", "head"});
+}
+
 TEST_CASE("what no file says is asked for") {
     CHECK(missing(read_job({kFiles + "deepspeed_zero2.json"}, {})) ==
           std::vector<std::string>{"--world", "--micro-batch", "--seq", "--model"});
