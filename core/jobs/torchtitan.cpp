@@ -9,6 +9,8 @@
 namespace meshscope::jobs {
 namespace {
 
+using nlohmann::json;
+
 /// Degrees, where the versions have had them: [parallelism], before that [training] and [experimental].
 /// The mesh is pp, dp_replicate, dp_shard, cp, tp (torchtitan/distributed/parallel_dims.py).
 void torchtitan_degrees(const Table& root, Job& job) {
@@ -222,6 +224,15 @@ void torchtitan_recomputation(const Table& root, Job& job) {
               "activation_checkpoint");
 }
 
+/// Adam's two numbers of a parameter group; null where it has none.
+const json* betas_of(const json& group) {
+    const auto kwargs = group.find("optimizer_kwargs");
+    if (kwargs == group.end() || !kwargs->is_object() || !kwargs->contains("betas")) return nullptr;
+    const json& betas = (*kwargs)["betas"];
+    const bool fine = betas.is_array() && betas.size() == 2 && betas[0].is_number() && betas[1].is_number();
+    return fine ? &betas : nullptr;
+}
+
 void torchtitan_optimizer(const Document& document, const Table& root, Job& job) {
     const Table optimizer = root.table("optimizer");
     const auto take = [&](const std::string& name, const char* key) {
@@ -237,14 +248,13 @@ void torchtitan_optimizer(const Document& document, const Table& root, Job& job)
     optimizer.take_number("beta2", "beta2");
     optimizer.take_number("weight_decay", "weight_decay");
     // A list of groups, of which the first is looked at.
-    const nlohmann::json* const found = document.root.contains("optimizer") &&
-                                                document.root["optimizer"].is_object() &&
-                                                document.root["optimizer"].contains("param_groups")
-                                            ? &document.root["optimizer"]["param_groups"]
-                                            : nullptr;
+    const json* const found = document.root.contains("optimizer") && document.root["optimizer"].is_object() &&
+                                      document.root["optimizer"].contains("param_groups")
+                                  ? &document.root["optimizer"]["param_groups"]
+                                  : nullptr;
     static_cast<void>(optimizer.has("param_groups"));
     if (found != nullptr && found->is_array() && !found->empty() && (*found)[0].is_object()) {
-        const nlohmann::json& group = (*found)[0];
+        const json& group = (*found)[0];
         if (const auto name = group.find("optimizer_name"); name != group.end() && name->is_string())
             take(name->get<std::string>(), "param_groups");
         if (const auto kwargs = group.find("optimizer_kwargs"); kwargs != group.end() && kwargs->is_object())
@@ -252,6 +262,10 @@ void torchtitan_optimizer(const Document& document, const Table& root, Job& job)
                  {std::pair("lr", "lr"), std::pair("eps", "eps"), std::pair("weight_decay", "weight_decay")})
                 if (kwargs->contains(key) && (*kwargs)[key].is_number())
                     optimizer.put("param_groups", fact, (*kwargs)[key].get<double>());
+        if (const json* const betas = betas_of(group); betas != nullptr) {
+            optimizer.put("param_groups", "beta1", (*betas)[0].get<double>());
+            optimizer.put("param_groups", "beta2", (*betas)[1].get<double>());
+        }
         if (found->size() > 1) optimizer.unsaid("param_groups", {"jobs.why.first_group", {}});
     }
     fall_back(job, "optimizer", std::string("adamw"), "optimizer.name");

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/base/json_text.h"
 #include "core/jobs/programs.h"
@@ -66,20 +67,21 @@ void read_saved(const json& model, const Table& spec, Job& job) {
     sizes.put("layers", "model.layers", static_cast<int64_t>(layers->size()));
     sizes.take_whole("dim", "model.dim");
     sizes.take_whole("vocab_size", "model.vocab");
-    const auto put = [&](const char* fact, std::optional<int64_t> value) {
-        if (value) sizes.put("layers", fact, *value);
+    const auto put = [&](const char* fact, const char* field, Value value) {
+        job.facts.put(fact, std::move(value), sizes.origin(std::string("layers[0].") + field), job.found);
     };
-    sizes.put("layers", "model.kind", std::string("llama"));
-    put("model.heads", first.heads);
-    put("model.kv_heads", first.kv_heads ? first.kv_heads : first.heads);
-    put("model.hidden", first.hidden);
+    put("model.kind", "feed_forward", std::string("llama"));
+    if (first.heads) put("model.heads", "attention.n_heads", *first.heads);
+    if (const auto heads = first.kv_heads ? first.kv_heads : first.heads)
+        put("model.kv_heads", "attention.n_kv_heads", *heads);
+    if (first.hidden) put("model.hidden", "feed_forward.w1.out_features", *first.hidden);
     const auto dim = sizes.whole("dim");
     if (first.head_dim && dim && first.heads && *first.head_dim * *first.heads != *dim)
-        put("model.head_dim", first.head_dim);
-    if (first.bias) sizes.put("layers", "model.qkv_bias", true);
-    if (first.qk_norm) sizes.put("layers", "model.qk_norm", std::string("head"));
+        put("model.head_dim", "attention.qkv_linear.head_dim", *first.head_dim);
+    if (first.bias) put("model.qkv_bias", "attention.qkv_linear.wqkv.bias", true);
+    if (first.qk_norm) put("model.qk_norm", "attention.qk_norm", std::string("head"));
     if (const auto theta = whole_at((*layers)[0], {"attention", "rope", "theta"}))
-        sizes.put("layers", "model.rope_theta", *theta);
+        put("model.rope_theta", "attention.rope.theta", *theta);
     fall_back(job, "model.tied", false, "model.enable_weight_tying");
     bool equal = true, experts = false, latent = false;
     for (const json& each : *layers) {
