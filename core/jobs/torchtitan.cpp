@@ -95,8 +95,12 @@ void torchtitan_pipeline(const Table& root, Job& job) {
     fall_back(job, "schedule", std::string("1F1B"), "parallelism.pipeline_parallel_schedule");
     const int64_t less = now.whole("pipeline_parallel_first_stage_less_layers", 0).value_or(1) +
                          now.whole("pipeline_parallel_last_stage_less_layers", 0).value_or(1);
-    if (less > 0)
-        now.unsaid("pipeline_parallel_first_stage_less_layers", {"jobs.why.light_stages", {{"n", less}}});
+    const char* const light = "pipeline_parallel_first_stage_less_layers";
+    if (less > 0 && now.has(light))
+        now.unsaid(light, {"jobs.why.light_stages", {{"n", less}}});
+    else if (less > 0 && root.has("parallelism"))
+        job.unsaid.push_back(
+            {job.program, now.origin(light).key, "", true, {"jobs.why.light_stages", {{"n", less}}}});
     // Stages a rank: from the layers of a stage, else one, or two of a schedule that loops.
     const int64_t layers = job.facts.whole("model.layers").value_or(0), pp = *job.facts.whole("pp");
     if (const auto each = now.whole("pipeline_parallel_layers_per_stage"); each && layers > 0) {

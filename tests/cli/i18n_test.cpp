@@ -82,7 +82,9 @@ bool is_something_else(const std::string& text) {
     // Keys of other programs' files (core/jobs).
     static const std::regex kJobKeys(
         "(trainer|training|parallelism|zero_optimization|tensor_parallel|fsdp_config|deepspeed_config|bf16|"
-        "optimizer)\\.[a-z_.]+|data\\.(global_batch_size|micro_batch_size|seq_length)");
+        "optimizer|feed_forward)\\.[a-z0-9_.]+|attention\\.(n_heads|n_kv_heads|qk_norm|(qkv_linear|rope)\\..*"
+        ")|"
+        "data\\.(global_batch_size|micro_batch_size|seq_length)");
     if (std::regex_match(text, kJobKeys)) return true;
     static const std::regex kTables(
         "(lesson\\.(step|number|only_threads|variant)(\\.(mesh|number))?|quiz\\.(choice(\\.hint)?|hint|"
