@@ -98,7 +98,7 @@ std::vector<LessonFolder> find_lessons(const std::string& root) {
     for (const auto& entry : entries)
         if (is_lesson(entry.path())) lessons.push_back(lesson_at(entry.path()));
     if (lessons.empty()) throw UsageError({"cli.lesson.none", {{"folder", root}}});
-    std::sort(lessons.begin(), lessons.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+    std::ranges::sort(lessons, scenario::lesson_before, &LessonFolder::name);
     return lessons;
 }
 

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -25,7 +26,7 @@ using namespace estimate;
 constexpr int64_t kMostGpus = 65536;
 
 struct PlanArguments {
-    std::string model, gpu = "h100", stack = "torchtitan", report;
+    std::string model, gpu = "h100", stack = "torchtitan", only, report;
     int64_t gpus = 8, gpus_per_node = 8, lora = 0, base_bits = 16, top = 10;
     std::optional<int64_t> seq, global_batch;
     std::optional<double> price, memory_gib;
@@ -55,6 +56,36 @@ Stack stack_of(const std::string& word) {
     throw UsageError({"cli.plan.unknown_stack", {{"stack", word}, {"known", known}}});
 }
 
+/// "tp=8,recompute=none".
+Sizes sizes_of(const std::string& words) {
+    Sizes sizes;
+    const std::pair<std::string_view, std::optional<int64_t> Sizes::*> numbers[] = {
+        {"tp", &Sizes::tp},         {"cp", &Sizes::cp},     {"pp", &Sizes::pp},
+        {"stages", &Sizes::stages}, {"zero", &Sizes::zero}, {"micro", &Sizes::micro}};
+    std::string_view rest = words;
+    while (!rest.empty()) {
+        const std::string_view part = rest.substr(0, rest.find(','));
+        rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+        const std::size_t sign = std::min(part.find('='), part.size());
+        const std::string_view key = part.substr(0, sign),
+                               value = part.substr(std::min(sign + 1, part.size()));
+        bool known = false;
+        for (const auto& [name, size] : numbers) {
+            int64_t number = 0;
+            const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+            if (name != key || error != std::errc() || end != value.data() + value.size()) continue;
+            sizes.*size = number;
+            known = true;
+        }
+        if (key == "recompute") {
+            sizes.recompute = parse_recompute(value);
+            known = sizes.recompute.has_value();
+        }
+        if (!known) throw UsageError({"cli.plan.only", {{"part", std::string(part)}}});
+    }
+    return sizes;
+}
+
 Question question_of(const PlanArguments& options, PlanTelling& telling) {
     expect("--gpus", options.gpus, 1, kMostGpus);
     expect("--gpus-per-node", options.gpus_per_node, 1, kMostGpus);
@@ -82,6 +113,7 @@ Question question_of(const PlanArguments& options, PlanTelling& telling) {
     question.compiled = !options.eager;
     question.lora_rank = options.lora;
     question.base_bits = options.base_bits;
+    question.only = sizes_of(options.only);
     question.gpus = options.gpus;
     question.gpus_per_node = std::min(options.gpus_per_node, options.gpus);
     question.global_batch = options.global_batch.value_or(options.gpus);
@@ -146,6 +178,7 @@ void add_plan_command(CLI::App& app, CommandContext& context) {
     command->add_option("--price", options->price, context.text("cli.plan.help.price"))->type_name("N");
     command->add_option("--top", options->top, context.text("cli.plan.help.top"))->type_name("N");
     command->add_flag("--eager", options->eager, context.text("cli.plan.help.eager"));
+    command->add_option("--only", options->only, context.text("cli.plan.help.only"))->type_name("SIZES");
     command->add_option("--report", options->report, context.text("cli.plan.help.report"))
         ->type_name("FILE.md|html");
     command->add_flag("--force", options->force, context.text("cli.help.force"));

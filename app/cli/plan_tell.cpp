@@ -26,22 +26,6 @@ std::string data_word(const Layout& layout) {
     return (layout.zero == 2 ? "ZeRO-2 " : layout.zero == 1 ? "ZeRO-1 " : "DDP ") + ranks;
 }
 
-std::string_view word(Recompute recompute) {
-    switch (recompute) {
-        case Recompute::none:
-            return "none";
-        case Recompute::attention:
-            return "attention";
-        case Recompute::every_second:
-            return "every_second";
-        case Recompute::products:
-            return "selective";
-        case Recompute::full:
-            return "full";
-    }
-    return "none";
-}
-
 /// The largest part of what a layout needs.
 StageMemory::Part largest_part(const StageMemory& memory) {
     return *std::ranges::max_element(memory.parts, {}, &StageMemory::Part::bytes);

@@ -60,6 +60,33 @@ double trained_share(const Job& job) {
     return static_cast<double>(job.lora_rank * sides * s.layers) / static_cast<double>(parameters(s));
 }
 
+std::string_view word(Recompute recompute) {
+    switch (recompute) {
+        case Recompute::none:
+            return "none";
+        case Recompute::attention:
+            return "attention";
+        case Recompute::every_second:
+            return "every_second";
+        case Recompute::products:
+            return "selective";
+        case Recompute::full:
+            return "full";
+    }
+    return "none";
+}
+
+std::span<const std::string_view> recompute_words() {
+    static constexpr std::string_view kWords[] = {"none", "selective", "full"};
+    return kWords;
+}
+
+std::optional<Recompute> parse_recompute(std::string_view word) {
+    for (const Recompute each : {Recompute::none, Recompute::products, Recompute::full})
+        if (estimate::word(each) == word) return each;
+    return std::nullopt;
+}
+
 double matrix_bytes(const Job& job) {
     constexpr double kSixteenBits = 2, kNf4 = 0.5 + 1.0 / 64 + 4.0 / (64 * 256);
     return job.base_bits == 4 ? kNf4 : kSixteenBits;

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "core/base/kinds.h"
 #include "core/base/message.h"
@@ -47,6 +49,12 @@ enum class Recompute : uint8_t {
     products,  ///< all but what half of the matrix products and attention made (torchtitan's per-op policy)
     full       ///< every block: its input alone is kept
 };
+
+/// The words of what a plan chooses from: "none", "selective" (products), "full". "attention" and
+/// "every_second" are published runs' alone.
+std::string_view word(Recompute recompute);
+std::span<const std::string_view> recompute_words();
+std::optional<Recompute> parse_recompute(std::string_view word);
 
 /// How the order of a pipeline's micro-batches is chosen.
 enum class Order : uint8_t { one_f_one_b, interleaved, zero_bubble_1p, zero_bubble_2p };

@@ -18,11 +18,13 @@ std::vector<int64_t> powers_up_to(int64_t most) {
     return found;
 }
 
-/// Into how many stages layers can be cut, so that at most an eighth of the places for them stay empty.
+/// Into how many stages layers can be cut, so that at most an eighth of the places for them stay empty; or
+/// into two more than there are, where embedding and head stand in for a layer each (Llama 3's 126 layers
+/// in 128 stages).
 std::vector<int64_t> cuts_up_to(int64_t layers, int64_t most) {
     std::vector<int64_t> found;
-    for (int64_t n = 1; n <= std::min(layers, most); ++n)
-        if (((layers + n - 1) / n * n - layers) * 8 <= layers) found.push_back(n);
+    for (int64_t n = 1; n <= std::min(layers + 2, most); ++n)
+        if (n != layers + 1 && ((layers + n - 1) / n * n - layers) * 8 <= layers) found.push_back(n);
     return found;
 }
 
@@ -54,6 +56,10 @@ std::tuple<int64_t, int, double> order_of(const Layouted& each) {
     return {std::llround(std::log(each.time.total_s()) / std::log(1.01)), dims, each.needed_bytes};
 }
 
+bool is_any_of(const std::optional<int64_t>& wanted, int64_t is) {
+    return !wanted || *wanted == is;
+}
+
 class Search {
   public:
     Search(const Question& question, const std::function<bool(int64_t)>& go_on)
@@ -62,7 +68,7 @@ class Search {
     Plan run() {
         const Shape& s = question_.shape;
         for (const int64_t tp : powers_up_to(std::min(question_.gpus_per_node, s.heads))) {
-            if (s.heads % tp != 0) continue;
+            if (s.heads % tp != 0 || !is_any_of(question_.only.tp, tp)) continue;
             for (const int64_t cp : powers_up_to(std::max<int64_t>(1, s.seq / kFewestTokens)))
                 for (const int64_t pp : cuts_up_to(s.layers, question_.gpus / (tp * cp))) {
                     if (s.seq % cp != 0 || question_.gpus % (tp * cp * pp) != 0) continue;
@@ -111,6 +117,7 @@ class Search {
     bool recomputations(Job& job) {
         for (const Recompute each : {Recompute::none, Recompute::products, Recompute::full}) {
             job.recompute = each;
+            if (!question_.only.hold(job)) continue;
             Layouted made{.job = job, .time = {}, .memory = peak_memory(job)};
             made.needed_bytes = needed_bytes(made.memory.total(), question_.stack);
             made.time = step_time(job, machine_);
@@ -147,6 +154,13 @@ double step_with(const Question& question, const Job& job, double time::Profile:
 
 }  // namespace
 
+bool Sizes::hold(const Job& job) const {
+    const Layout& l = job.layout;
+    return is_any_of(tp, l.tp) && is_any_of(cp, l.cp) && is_any_of(pp, l.pp) &&
+           is_any_of(stages, l.virtual_stages) && is_any_of(zero, l.zero) &&
+           is_any_of(micro, job.micro_batch) && (!recompute || *recompute == job.recompute);
+}
+
 std::vector<const Layouted*> Plan::pareto() const {
     std::vector<const Layouted*> by_time;
     for (const Layouted& each : fitting) by_time.push_back(&each);
@@ -161,6 +175,9 @@ Plan plan(const Question& question, const std::function<bool(int64_t tried)>& go
     if (question.gpus < 1 || question.global_batch < 1 || question.shape.layers < 1)
         throw InvalidArgument({"plan.nothing", {{"gpus", question.gpus}, {"batch", question.global_batch}}});
     Plan made = Search(question, go_on).run();
+    if (made.tried == 0 && question.only.any())
+        throw InvalidArgument(
+            {"plan.no_layout_of", {{"gpus", question.gpus}, {"batch", question.global_batch}}});
     if (made.tried == 0)
         throw InvalidArgument(
             {"plan.no_layout", {{"gpus", question.gpus}, {"batch", question.global_batch}}});

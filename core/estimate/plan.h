@@ -12,6 +12,17 @@
 
 namespace meshscope::estimate {
 
+/// Sizes that a layout must have; what is absent may be any.
+struct Sizes {
+    std::optional<int64_t> tp = {}, cp = {}, pp = {}, stages = {};  ///< stages: of each pipeline rank
+    std::optional<int64_t> zero = {}, micro = {};                   ///< of Layout; samples in a micro-batch
+    std::optional<Recompute> recompute = {};
+
+    bool hold(const Job& job) const;
+    /// Whether any of them is wanted.
+    bool any() const { return tp || cp || pp || stages || zero || micro || recompute; }
+};
+
 /// What is asked of a plan: a model, GPUs, and how much of it all a step takes.
 struct Question {
     Shape shape;
@@ -22,6 +33,7 @@ struct Question {
     int64_t global_batch = 1;  ///< samples a step
     time::Profile profile;
     double memory_bytes = 0;  ///< of a GPU
+    Sizes only = {};          ///< no layout without these
 };
 
 /// A layout with what it is estimated to take.

@@ -19,7 +19,7 @@ std::string_view word(MemoryKind kind);
 /// A published training run: what it was, and what its source measured.
 struct PublishedRun {
     std::string id, family;  ///< the family is the id up to its first "-"
-    std::string tier;        ///< "A": dense, 16 bits, every setting stated; "B", "C", "M": docs/estimate.md
+    std::string tier;        ///< "A": dense, 16 bits, every setting stated; "B", "C", "M": docs/validation.md
     std::string gpu;         ///< a hardware profile's name, with the family's network
     int64_t gpus_per_node = 8;
     time::Profile profile;
@@ -34,7 +34,7 @@ struct PublishedRun {
     bool launch_bound = false;
 };
 
-/// The runs of a file in the form that docs/estimate.md describes: a JSON list of objects. A run that this
+/// The runs of a file in the form that docs/validation.md describes: a JSON list of objects. A run that this
 /// version cannot express is kept and says why it is skipped. Throws IoError, and InputError for a file that
 /// is no such list
 /// ("estimate.file.…": the row's number and key). Cost: linear in the file.

@@ -11,17 +11,47 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
+#include "core/scenario/estimated.h"
 #include "core/time/exposed.h"
 #include "core/trace/recorded.h"
 
 namespace meshscope::scenario {
 namespace {
 
-constexpr std::array<std::string_view, 7> kFigures{
-    "step_ms", "compute_ms", "communication_ms", "exposed_ms", "bubble_percent", "events_us", "hops_us"};
+constexpr std::array<std::string_view, 8> kFigures{"step_ms",    "compute_ms",     "communication_ms",
+                                                   "exposed_ms", "bubble_percent", "mfu_percent",
+                                                   "events_us",  "hops_us"};
+
+/// The data sheet's peak for the products of a dtype: what large ones reach, and what the profile says they
+/// do not.
+double peak_of(const time::Profile& profile, DType dtype) {
+    const double reached = time::peak_flops_per_s(profile, "linear", dtype);
+    const double stated = profile.bfloat16_peak_flops_per_s;
+    return stated > 0 ? reached * stated / profile.bfloat16_flops_per_s : reached;
+}
+
+/// Operations of matrix products and attention in forward and backward of a step on all ranks, each as a
+/// part of its dtype's peak: seconds at that peak. What runs again is no work of the model's.
+double seconds_at_peak(const trace::Trace& trace, const time::Profile& profile, int32_t step) {
+    double seconds = 0;
+    for (const trace::RankTrace& rank : trace.ranks)
+        for (const trace::Event& event : rank.events) {
+            if (event.kind != trace::EventKind::compute || event.step != step || event.flops == 0) continue;
+            const std::string_view name = trace.text(event.name);
+            if (time::is_product(name) && !name.ends_with(".recompute"))
+                seconds += static_cast<double>(event.flops) / peak_of(profile, event.dtype);
+        }
+    return seconds;
+}
 
 double milliseconds(int64_t ns) {
     return static_cast<double>(ns) / 1e6;
+}
+
+std::string with_decimals(double value, int32_t decimals) {
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), "%.*f", static_cast<int>(decimals), value);
+    return text.data();
 }
 
 /// From the first begin to the last end of the hops of one collective that its rank received; nothing where
@@ -121,6 +151,16 @@ Answer read_clock(ModelledClocks& clocks, const LessonNumber& number) {
     }
 }
 
+Answer read_estimate(Estimates& estimates, const LessonNumber& number) {
+    try {
+        return {with_decimals(estimates.value(*number.estimate), number.decimals), {}};
+    } catch (const InputError& error) {
+        return {"", error.diagnostics().front().message};
+    } catch (const Error& error) {
+        return {"", error.message()};
+    }
+}
+
 std::string right_choice(const Scenario::Quiz& quiz) {
     const auto right =
         std::find_if(quiz.choices.begin(), quiz.choices.end(), [](const auto& c) { return c.right; });
@@ -138,7 +178,7 @@ bool is_of_events(std::string_view figure) {
 }
 
 bool is_of_a_rank(std::string_view figure) {
-    return !is_of_events(figure) && figure != "step_ms";
+    return !is_of_events(figure) && figure != "step_ms" && figure != "mfu_percent";
 }
 
 const time::Clock& ModelledClocks::clock(const time::Profile& profile) {
@@ -154,9 +194,13 @@ const time::Clock& ModelledClocks::clock(const time::Profile& profile) {
 
 double ModelledClocks::of_step(const LessonNumber& number, const time::Clock& clock) const {
     const int32_t step = std::max(0, trace_.info.steps - 1);  // as run::summarize has it
-    if (number.modelled == "step_ms") {
+    if (number.modelled == "step_ms" || number.modelled == "mfu_percent") {
         const time::Interval span = time::span_of_step(trace_, clock, step);
-        return milliseconds(span.end_ns - span.begin_ns);
+        const double ms = milliseconds(span.end_ns - span.begin_ns);
+        if (number.modelled == "step_ms") return ms;
+        const time::Profile& profile = number.hardware ? *number.hardware : hardware_;
+        return 100 * seconds_at_peak(trace_, profile, step) /
+               (ms / 1e3 * static_cast<double>(trace_.ranks.size()));
     }
     if (number.modelled == "bubble_percent")
         return 100 * time::bubble(trace_, clock, number.rank, step, true).share();
@@ -185,9 +229,7 @@ double ModelledClocks::of_events(const LessonNumber& number, const time::Clock& 
 std::string ModelledClocks::text(const LessonNumber& number) {
     const time::Clock& played = clock(number.hardware ? *number.hardware : hardware_);
     const double value = is_of_events(number.modelled) ? of_events(number, played) : of_step(number, played);
-    std::array<char, 64> text{};
-    std::snprintf(text.data(), text.size(), "%.*f", static_cast<int>(number.decimals), value);
-    return text.data();
+    return with_decimals(value, number.decimals);
 }
 
 std::vector<std::string> list_items(const std::string& text) {
@@ -233,8 +275,11 @@ std::map<std::string, Answer> read_numbers(const std::vector<LessonNumber>& want
                                            const TraceDatabase& database, const time::Profile& hardware) {
     std::map<std::string, Answer> numbers;
     ModelledClocks clocks(trace, database, hardware);
+    Estimates estimates;
     for (const LessonNumber& number : wanted) {
-        Answer answer = number.modelled.empty() ? ask(database, number.sql) : read_clock(clocks, number);
+        Answer answer = number.estimate           ? read_estimate(estimates, number)
+                        : number.modelled.empty() ? ask(database, number.sql)
+                                                  : read_clock(clocks, number);
         if (!answer.error && answer.text.empty())
             answer.error = Message{"scenario.number_empty", {{"id", number.id}}};
         numbers[number.id] = std::move(answer);

@@ -90,6 +90,8 @@ bool same_items(const std::string& a, const std::string& b);
 /// What [[lesson.number]] modelled may name:
 ///   step_ms           the last step, from its first begin to its last end over all ranks, as `predict` tells
 ///   compute_ms, communication_ms, exposed_ms   of one rank in that step (time::overlap)
+///   mfu_percent       the operations of its matrix products and attention, recomputed ones aside, as a part
+///                     of what all ranks could compute in that step at the profile's peak
 ///   bubble_percent    how much of that step's forward and backward one rank computes nothing (time::bubble)
 ///   events_us         the lengths of the events that `sql` names, added up
 ///   hops_us           of the collectives that `sql` names, each from its first hop's begin to its last's

@@ -38,7 +38,7 @@ struct Paragraph {
 };
 
 /// How many chapters the course has.
-inline constexpr int32_t kChapters = 9;
+inline constexpr int32_t kChapters = 10;
 
 struct LessonSection {
     std::string id;       ///< "prefetch" of "## prefetch: Gathered ahead"; the id alone is allowed
@@ -106,7 +106,12 @@ std::string short_lesson_name(const std::string& folder);
 /// terminal and the window take the same names.
 bool names_lesson(const std::string& word, const std::string& folder);
 
-/// The chapter that a folder of the course stands in: 6 for "63_hsdp", its first digit of two. 0 for others.
+/// The chapter that a folder of the course stands in: 6 for "63_hsdp", 10 for "101_config", its number
+/// without the last digit. 0 for others.
 int32_t chapter_of_folder(const std::string& folder);
+
+/// The order of the course: numbered folders by their numbers, "92_which_one" before "101_config"; then the
+/// others by name.
+bool lesson_before(const std::string& folder, const std::string& other);
 
 }  // namespace meshscope::scenario

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <tuple>
 
 #include "core/base/text.h"
 
@@ -177,7 +178,17 @@ bool names_lesson(const std::string& word, const std::string& folder) {
 }
 
 int32_t chapter_of_folder(const std::string& folder) {
-    return is_numbered(folder) && folder.find('_') == 2 ? folder.front() - '0' : 0;
+    const std::size_t digits = is_numbered(folder) ? folder.find('_') : 0;
+    if (digits == 2) return folder[0] - '0';
+    return digits == 3 && folder[0] != '0' ? 10 * (folder[0] - '0') + (folder[1] - '0') : 0;
+}
+
+bool lesson_before(const std::string& folder, const std::string& other) {
+    const auto place = [](const std::string& name) {
+        const std::string number = is_numbered(name) ? without_zeros(name.substr(0, name.find('_'))) : "";
+        return std::tuple(!is_numbered(name), number.size(), number, name);
+    };
+    return place(folder) < place(other);
 }
 
 int column_of(std::string_view line, std::size_t byte) {

@@ -157,7 +157,8 @@ void read_lesson_content(const Section& root, bool mesh_known, Scenario& s) {
         out.view = step.word("view", words_of_views()).value_or("timeline");
         const bool old = out.view == kOldNameOfTensors;
         if (old) out.view = "tensors";
-        out.form = step.word("form", forms_of(out.view)).value_or(old ? "rows" : "");
+        // Of a view that was refused it is not known which forms it has.
+        if (step.sure("view")) out.form = step.word("form", forms_of(out.view)).value_or(old ? "rows" : "");
         out.beside = step.texts("beside").value_or(std::vector<std::string>{});
         out.run = step.text("run").value_or("");
         out.at = step.text("at").value_or("");

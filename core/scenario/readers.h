@@ -138,6 +138,8 @@ std::string read_id(const Section& entry, std::set<std::string>& seen, bool free
 /// [[lesson.number]] tables of `section`: ids, and the SQL or the figure of the modelled clock that each is.
 /// Reports keys that mean nothing to a number of its kind. Profiles' files are relative to `folder`.
 std::vector<LessonNumber> read_number_tables(const Section& section, const std::string& folder);
+/// [lesson.number.estimate].
+std::shared_ptr<const Estimated> read_estimated(const Section& section, const std::string& folder);
 
 /// The table of a scenario's text. `model = "hf:…"`, short for a table with that `kind` alone, is that table
 /// in it. Throws InputError where it is no TOML.

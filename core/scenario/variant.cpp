@@ -238,13 +238,23 @@ std::vector<LessonNumber> read_number_tables(const Section& section, const std::
         LessonNumber out;
         out.id = read_id(number, seen);
         out.modelled = number.word("modelled", modelled_figures()).value_or("");
+        out.decimals = static_cast<int32_t>(number.integer("decimals", {0, 9}).value_or(1));
+        // A lesson's own number: those of variants are of their runs.
+        if (number.has("estimate") || !number.sure("estimate")) {
+            out.at = number.position_of("id");
+            out.estimate = read_estimated(number.section("estimate"), folder);
+            for (const char* key : {"sql", "modelled", "rank", "hardware"})
+                if (number.has(key))
+                    number.report_key(key, {"scenario.estimate_alone", {{"key", number.full(key)}}});
+            numbers.push_back(std::move(out));
+            continue;
+        }
         if (out.modelled.empty() ? !number.has("modelled") && number.sure("modelled")
                                  : is_of_events(out.modelled))
             number.require("sql");
         out.sql = number.text("sql").value_or("");
         out.at = number.position_of(number.has("sql") ? "sql" : "id");
         out.rank = static_cast<int32_t>(number.integer("rank", {0, kMostRanks - 1}).value_or(0));
-        out.decimals = static_cast<int32_t>(number.integer("decimals", {0, 9}).value_or(1));
         out.hardware = read_profile(number, "hardware", folder);
         refuse_for_figure(number, out);
         numbers.push_back(std::move(out));

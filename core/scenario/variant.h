@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,8 +14,10 @@
 namespace meshscope::scenario {
 
 struct Scenario;
+struct Estimated;
 
-/// A number that a lesson's texts speak of, asked of a run: of its record by SQL, or of its modelled clock.
+/// A number that a lesson's texts speak of, asked of a run: of its record by SQL, or of its modelled clock;
+/// or estimated of a model that no run here can hold.
 struct LessonNumber {
     std::string id, sql;
     SourcePosition at = {};  ///< where the SQL stands, or the id where there is none
@@ -23,6 +26,7 @@ struct LessonNumber {
     int32_t rank = 0;      ///< of whom, where a figure is a rank's
     int32_t decimals = 1;  ///< shown of a figure
     std::optional<time::Profile> hardware = {};  ///< of that clock; none: the scenario's
+    std::shared_ptr<const Estimated> estimate = {};  ///< instead of both; estimated.h
 };
 
 /// One key of the scenario that a variant changes.

@@ -63,6 +63,20 @@ TEST_CASE(
     CHECK(answer["seq_beyond_positions"] == false);
 }
 
+TEST_CASE("plan --only lists layouts of the sizes asked for and no others") {
+    const json answer = answered({"plan", llama(), "--gpus", "16", "--seq", "8192", "--global-batch", "64",
+                                  "--only", "tp=2,pp=2,stages=4,recompute=selective"});
+    CHECK(answer["tried"].get<int>() > 1);
+    for (const char* list : {"layouts", "pareto"})
+        for (const json& layout : answer[list]) {
+            CHECK(layout["tp"] == 2);
+            CHECK(layout["pp"] == 2);
+            CHECK(layout["stages_per_rank"] == 4);
+            CHECK(layout["recompute"] == "selective");
+        }
+    CHECK(!answer["layouts"].empty());
+}
+
 TEST_CASE("a sample longer than a configuration's positions is planned, and said to be so") {
     const std::vector<std::string> asked{"plan", llama(), "--gpus", "64", "--seq", "262144"};
     const json answer = answered(asked);
@@ -135,6 +149,9 @@ TEST_CASE("what plan cannot answer is refused with what would be right") {
     refused({"plan", "model"}, "model");
     refused({"plan", llama(), "--lora", "16", "--base-bits", "8"}, "4 or 16");
     refused({"plan", llama(), "--base-bits", "4"}, "--lora");
+    for (const char* sizes : {"tp", "tp=", "tp=two", "dp=8", "recompute=some", "tp=2,,pp=1"})
+        refused({"plan", llama(), "--only", sizes}, "--only takes");
+    CHECK(program::run({"plan", llama(), "--only", "tp=3"}).err.find("sizes") != std::string::npos);
 }
 
 TEST_CASE("validate --json has each row's figures and errors, and what they come to") {

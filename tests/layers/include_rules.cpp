@@ -44,7 +44,7 @@ const std::map<std::string, Rooms>& table() {
             {"core/time", first + Rooms{"core/comm"}},  // for the steps of a collective that left no hops
             {"core/estimate", second},
             {"core/parallel", second},
-            {"core/scenario", second + Rooms{"core/parallel"}},
+            {"core/scenario", second + Rooms{"core/parallel", "core/estimate"}},
             {"core/jobs", second + Rooms{"core/parallel", "core/scenario"}},
             {"core/run", all_core},
             {"core/launch", base},

@@ -130,6 +130,7 @@ std::string file_with_a_date(const Key& key) {
     if (table == "quiz.choice.hint") text += "[[quiz.choice]]\n";
     if (table == "check.title") text += "[[check]]\n";
     if (table == "lesson.variant.number") text += "[[lesson.variant]]\n";
+    if (table == "lesson.number.estimate") text += "[[lesson.number]]\n";
     if (table == "lesson.step.mesh") text += "[[lesson.step]]\n";
     return text + (kLists.count(table) ? "[[" + table + "]]\n" : "[" + table + "]\n") + entry;
 }

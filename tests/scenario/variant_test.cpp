@@ -78,7 +78,7 @@ TEST_CASE("mistakes of variants are told where they stand, all at once") {
                    "set = { \"train.steps\" = 2 }\nends = \"a.b\"\n"
                    "[[lesson.variant.number]]\nid = \"n\"\nsql = \"SELECT 1\"\n") ==
           List{"11:18 scenario.variant_number_with_end"});
-    CHECK(mistakes(kTrain + "[lesson]\nchapter = 10\n") == List{"8:11 scenario.out_of_range"});
+    CHECK(mistakes(kTrain + "[lesson]\nchapter = 11\n") == List{"8:11 scenario.out_of_range"});
     CHECK(mistakes(kTrain + "[[lesson.step]]\nid = \"summary\"\n") == List{"8:6 scenario.reserved_step"});
 }
 

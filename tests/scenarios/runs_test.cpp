@@ -203,6 +203,20 @@ TEST_CASE("every figure of the modelled clock is core/time's own") {
     CHECK(overlap.exposed_ns < overlap.communication_ns);
     CHECK(std::stod(figure("bubble_percent", 3).text) ==
           Approx(100 * clocks::bubble(*lesson.trace, clock, 3, last, true).share()));
+    // The classroom computes 100 million operations a second; nothing runs again here.
+    const auto value = [&](const std::string& sql) {
+        return std::stod(
+            scenario::read_numbers({{"v", sql}}, *lesson.trace, lesson.database, clocks::classroom())
+                .at("v")
+                .text);
+    };
+    const double products = value("SELECT sum(flops) FROM compute WHERE step = " + std::to_string(last) +
+                                  " AND (name LIKE 'linear%' OR name LIKE 'attention%')");
+    CHECK(products > 0);
+    CHECK(std::stod(figure("mfu_percent", 0).text) ==
+          Approx(100 * products / 100e6 /
+                 (std::stod(figure("step_ms", 0).text) / 1e3 *
+                  static_cast<double>(lesson.trace->ranks.size()))));
     // 55 float32 in one hop inside a node: 2 µs + 220 B at 100 MB/s; the classroom launches for nothing.
     const std::string gather =
         "SELECT rank, id FROM collectives WHERE rank = 0 AND step = 1 AND op = 'all_gather' AND phase = "

@@ -125,7 +125,8 @@ TEST_CASE(
         INFO(folder);
         const auto lesson = scenario::read_scenario(folder + "/scenario.toml");
         const std::string name = std::filesystem::path(folder).filename().string();
-        CHECK(lesson.chapter == name.front() - '0');
+        CHECK(lesson.chapter == scenario::chapter_of_folder(name));
+        CHECK(lesson.chapter > 0);
         CHECK(!lesson.title.en.empty());
         CHECK(!lesson.title.zh.empty());
         CHECK(lesson.steps_of_lesson.size() >= 4);

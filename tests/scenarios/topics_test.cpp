@@ -67,7 +67,11 @@ const std::vector<std::string> kTopics{"processes",
                                        "naive",
                                        "pp",
                                        "cp",
-                                       "three-d"};
+                                       "three-d",
+                                       "config-file",
+                                       "what-fits",
+                                       "mfu",
+                                       "published-layouts"};
 
 /// The words in `code` of a line.
 std::vector<std::string> codes(const std::string& line) {

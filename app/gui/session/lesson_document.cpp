@@ -211,7 +211,9 @@ void add_lesson(Document& document, const Scenario& scenario,
         for (const Scenario::Choice& choice : from.choices) {
             quiz.choices.push_back({numbers.fill(choice.text), numbers.fill(choice.hint)});
         }
-        quiz.answer = numbers.answer(from.answer);
+        // A choice may do without SQL: the right one is marked.
+        quiz.answer = from.answer.empty() ? scenario::quiz_answer(from, numbers.database()).text
+                                          : numbers.answer(from.answer);
         quiz.tolerance = from.tolerance;
         if (from.kind == "number") quiz.asked = session::asked_by(from.answer);
         for (const Scenario::Quiz::Hint& hint : from.hints)

@@ -209,8 +209,9 @@ std::vector<LessonCard> find_lessons(const LessonFolders& folders) {
         }
         if (!offers.empty()) break;  // the first place that has lessons is the program's own
     }
-    std::sort(offers.begin(), offers.end(),
-              [](const LessonCard& a, const LessonCard& b) { return a.id < b.id; });
+    std::ranges::sort(offers, scenario::lesson_before, [](const LessonCard& offer) {
+        return fs::path(offer.id).parent_path().filename().string();
+    });
     return offers;
 }
 
