@@ -1,6 +1,5 @@
 #include "core/base/address_space.h"
 
-#include <malloc.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -13,6 +12,7 @@
 #include <fstream>
 #include <new>
 
+#include "core/base/arenas.h"
 #include "core/base/resource_limit.h"
 
 namespace meshscope {
@@ -87,7 +87,7 @@ void spare_address_space() {
                                << 30;  // one is for so much: a sixteenth of it, twice as it is made
     constexpr int64_t kMostArenas = 64;
     if (limit && *limit < kMostArenas * kArena)
-        mallopt(M_ARENA_MAX, static_cast<int>(std::max<int64_t>(1, *limit / kArena)));
+        keep_to_arenas(static_cast<int>(std::max<int64_t>(1, *limit / kArena)));
 }
 
 }  // namespace meshscope

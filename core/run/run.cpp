@@ -194,7 +194,9 @@ void leave_failed(const RunPlan& plan, std::vector<RankResult> results, const st
 }  // namespace
 
 RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backends,
-                       const RunOptions& options) {
+                       const RunOptions& given) {
+    RunOptions options = given;
+    if (options.backend.empty() && scenario.backend.empty()) options.backend = backends.names().front();
     if (scenario.checkpoint.temporary && scenario.checkpoint.folder.empty())
         return run_in_temporary_folder(scenario, backends, options);
     RunPlan plan = plan_run(scenario, options);

@@ -53,6 +53,7 @@ const std::map<std::string, Rooms>& table() {
             {"app/html", base + Rooms{"core/trace", "core/time", "app/i18n"}},
             {"app/launch", base + Rooms{"core/launch", "backends/tcp"}},
             {"app/cli", all_core + Rooms{"app/html", "app/i18n", "app/launch", "backends"}},
+            {"app/web", all_core + Rooms{"app/cli", "app/i18n", "backends"}},
             {"app/gui/view", seen_by_view},
             {"app/gui/sandbox", base + Rooms{"core/scenario", "core/parallel"}},  // what strategies declare
             {"app/gui/panels", window},

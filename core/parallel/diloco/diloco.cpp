@@ -87,7 +87,7 @@ std::vector<std::vector<nn::Parameter*>> cut_into_fragments(const nn::Model& mod
     };
     std::vector<std::vector<nn::Parameter*>> cut;
     std::size_t next = 0;
-    for (int64_t f = std::min(fragments, std::ssize(modules)); f > 0; --f) {
+    for (int64_t f = std::min<int64_t>(fragments, std::ssize(modules)); f > 0; --f) {
         std::vector<nn::Parameter*>& fragment = cut.emplace_back();
         const int64_t share = left / f;
         int64_t held = 0;
