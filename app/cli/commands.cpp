@@ -1,9 +1,11 @@
 #include "app/cli/algorithm_command.h"
 #include "app/cli/bench_command.h"
 #include "app/cli/command.h"
+#include "app/cli/completion_command.h"
 #include "app/cli/doctor_command.h"
 #include "app/cli/launch_command.h"
 #include "app/cli/lesson_command.h"
+#include "app/cli/manual_command.h"
 #include "app/cli/mesh_command.h"
 #include "app/cli/model_command.h"
 #include "app/cli/plan_command.h"
@@ -33,6 +35,8 @@ void add_commands(CLI::App& app, CommandContext& context) {
     add_launch_command(app, context);
     add_bench_command(app, context);
     add_doctor_command(app, context);
+    add_completion_command(app, context);
+    add_manual_command(app, context);
 }
 
 }  // namespace meshscope::cli

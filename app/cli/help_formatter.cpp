@@ -63,7 +63,7 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string name, CLI:
     return help;
 }
 
-/// The type's name and what its values may be. A set of words is its own name; a given name that lists them
+/// A set of words is its own name; a given name that lists them
 /// already is not told twice.
 std::string HelpFormatter::type_of(const CLI::Option& option) const {
     const std::string full = option.get_type_name();

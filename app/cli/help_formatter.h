@@ -16,8 +16,10 @@ class HelpFormatter : public CLI::Formatter {
     std::string make_option(const CLI::Option* option, bool is_positional) const override;
     std::string make_option_opts(const CLI::Option* option) const override;
 
-  private:
+    /// The type's name and what its values may be: "N (1 … 1024)", "en|zh".
     std::string type_of(const CLI::Option& option) const;
+
+  private:
     const CommandContext& context_;
 };
 

@@ -10,6 +10,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import xml.etree.ElementTree
 
 import yaml
 
@@ -249,6 +250,24 @@ def check_dockerfile(path, root, bases=("debian:12",), stages_meant=2):
         raise Fault("core/tensor/CMakeLists.txt: no module of a matrix library")
 
 
+def check_desktop(folder):
+    """The desktop entry, the file type and the AppStream data name one another, the program and the icon."""
+    entry = dict(line.split("=", 1) for line in (folder / "meshscope-app.desktop").read_text().splitlines() if "=" in line)
+    for key, wanted in {"Type": "Application", "Exec": "meshscope-app %F", "Icon": "meshscope", "Terminal": "false"}.items():
+        if entry.get(key) != wanted:
+            raise Fault(f"meshscope-app.desktop: {key} is {entry.get(key)!r}, not {wanted!r}")
+    kind = xml.etree.ElementTree.parse(folder / "meshscope.xml").find("{*}mime-type")
+    if kind is None or entry.get("MimeType") != kind.get("type") + ";" or kind.find("{*}glob").get("pattern") != "*.mscope":
+        raise Fault(f"meshscope.xml: not the file type of the desktop entry, {entry.get('MimeType')!r}")
+    component = xml.etree.ElementTree.parse(folder / "meshscope.metainfo.xml.in").getroot()
+    if component.find("launchable").text != "meshscope-app.desktop" or component.find("provides/mediatype").text != kind.get("type"):
+        raise Fault("meshscope.metainfo.xml.in: not the desktop entry's program and file type")
+    for key in ("name", "summary", "description"):
+        if component.find(key) is None:
+            raise Fault(f"meshscope.metainfo.xml.in: no {key}")
+    xml.etree.ElementTree.parse(folder / "meshscope.svg")
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     root = folder.parent
@@ -265,6 +284,7 @@ def main():
     check_shell(folder / "mpirun.sbatch", ["mpirun ", "--backend mpi-openmpi", "--resume auto"])
     check_shell(folder / "nccl.sbatch", ["srun ", "MASTER_ADDR", "MASTER_PORT", "MESHSCOPE_TOKEN", "--backend nccl",
                                          "--gpus-per-node=4", "--ntasks-per-node=4"])
+    check_desktop(folder / "desktop")
     check_dockerfile(folder / "Dockerfile", root)
     check_dockerfile(folder / "Dockerfile.cuda", root, ("debian:12", "nvidia/cuda:13."), 3)
     for line in (folder / "hostfile").read_text().splitlines():
