@@ -1,8 +1,9 @@
 // The engine alone, for Node: `run SCENARIO` as the command has it, on fibers, so that what a page computes can be held
 // against what the command computes. It reads and writes the files of the machine it runs on.
+#include <cstdlib>
+#include <exception>
 #include <iostream>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -66,8 +67,8 @@ bool read_arguments(const std::vector<std::string>& words, Arguments& read) {
 }
 
 /// What the run is to leave. Failed checks are told, and make the exit code 1.
-i18n::ExitCode write(const Arguments& arguments, const scenario::Scenario& scenario, const run::RunResult& result,
-                     const i18n::Catalogue& catalogue) {
+i18n::ExitCode write(const Arguments& arguments, const scenario::Scenario& scenario,
+                     const run::RunResult& result) {
     if (!arguments.trace.empty()) trace::write_trace(*result.trace, arguments.trace);
     if (!arguments.save.empty()) {
         std::vector<data::NamedTensor> tensors;
@@ -88,36 +89,32 @@ i18n::ExitCode write(const Arguments& arguments, const scenario::Scenario& scena
                 std::cerr << (check.passed ? "ok      " : "FAILED  ") << check.id << '\n';
         }
     }
-    if (!arguments.quiet)
-        std::cerr << catalogue.text({"ui.run.summary",
-                                     {{"ranks", int64_t{static_cast<int64_t>(result.trace->ranks.size())}},
-                                      {"backend", result.trace->info.backend},
-                                      {"mesh", std::string()},
-                                      {"steps", int64_t{result.trace->info.steps}}}},
-                                    arguments.language)
-                  << '\n';
     return all ? i18n::ExitCode::ok : i18n::ExitCode::check_failed;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+i18n::ExitCode work(const std::vector<std::string>& words) {
     Arguments arguments;
-    if (!read_arguments(std::vector<std::string>(argv + 1, argv + argc), arguments)) {
+    if (!read_arguments(words, arguments)) {
         std::cerr << kUsage;
-        return static_cast<int>(i18n::ExitCode::usage);
+        return i18n::ExitCode::usage;
     }
-    const i18n::Catalogue catalogue = i18n::Catalogue::embedded();
     try {
         const scenario::Scenario scenario = scenario::read_scenario(arguments.scenario);
         run::RunOptions options;
         options.backend = arguments.backend;
         options.schedule = arguments.schedule;
-        const run::RunResult result = run::run_scenario(scenario, *backends::make_registry(), options);
-        return static_cast<int>(write(arguments, scenario, result, catalogue));
+        return write(arguments, scenario, run::run_scenario(scenario, *backends::make_registry(), options));
     } catch (const std::exception& error) {
+        const i18n::Catalogue catalogue = i18n::Catalogue::embedded();
         const i18n::ErrorText told = i18n::describe_error(error, catalogue, arguments.language);
         for (const std::string& line : told.lines) std::cerr << "meshscope: " << line << '\n';
-        return static_cast<int>(told.exit_code);
+        return told.exit_code;
     }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    // A main that fibers were switched in has returned to Node before: what it returns then is no exit code.
+    std::exit(static_cast<int>(work(std::vector<std::string>(argv + 1, argv + argc))));
 }
