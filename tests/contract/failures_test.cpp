@@ -16,8 +16,6 @@ using namespace meshscope::contract;
 
 namespace {
 
-constexpr std::array<Mode, 2> kModes{Mode::inline_in_wait, Mode::helper_thread};
-
 /// Runs bodies whose errors are noted on the way out; gives the world's error and each rank's.
 template <class Body>
 std::pair<std::string, std::vector<std::string>> outcomes(const std::string& backend, int32_t n, Mode mode,
@@ -53,7 +51,7 @@ int64_t number(const CommError& error, const char* arg) {
 
 TEST_CASE("a rank that throws stops all others, and its error is the one that comes out") {
     for (const std::string& backend : backends_under_test())
-        for (const Mode mode : kModes)
+        for (const Mode mode : modes_of(backend))
             for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct})
                 for (int32_t failing = 0; failing < 4; ++failing) {
                     const auto [whole, each] = outcomes(backend, 4, mode, [&](Rank& rank) {
@@ -73,7 +71,7 @@ TEST_CASE("a rank that throws stops all others, and its error is the one that co
 
 TEST_CASE("a rank that fails with works under way does not leave its peers, or itself, waiting") {
     for (const std::string& backend : backends_under_test())
-        for (const Mode mode : kModes)
+        for (const Mode mode : modes_of(backend))
             for (int i = 0; i < 20; ++i) {
                 const auto [whole, each] = outcomes(backend, 3, mode, [&](Rank& rank) {
                     const auto world = rank.world(i % 2 == 0 ? Algorithm::ring : Algorithm::direct);
@@ -114,7 +112,7 @@ TEST_CASE("the first of several errors in time is reported") {
 
 TEST_CASE("different counts are found, on both sides, with both ranks and sizes") {
     for (const std::string& backend : backends_under_test())
-        for (const Mode mode : kModes)
+        for (const Mode mode : modes_of(backend))
             for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct}) {
                 const auto [whole, each] = outcomes(backend, 2, mode, [&](Rank& rank) {
                     const Tensor t = rank.floats(std::vector<float>(rank.rank() == 0 ? 10 : 12, 1));
@@ -168,7 +166,7 @@ TEST_CASE("the sender of a message of the wrong size learns both sizes") {
 
 TEST_CASE("waiting for a rank that has ended is an error, not a hang") {
     for (const std::string& backend : backends_under_test())
-        for (const Mode mode : kModes)
+        for (const Mode mode : modes_of(backend))
             for (const bool late : {false, true}) {
                 const auto [whole, each] = outcomes(backend, 3, mode, [&](Rank& rank) {
                     const auto world = rank.world(Algorithm::direct);
@@ -188,7 +186,7 @@ TEST_CASE("waiting for a rank that has ended is an error, not a hang") {
 
 TEST_CASE("a message that nobody takes is an error of its sender") {
     for (const std::string& backend : backends_under_test())
-        for (const Mode mode : kModes) {
+        for (const Mode mode : modes_of(backend)) {
             const auto [whole, each] = outcomes(backend, 2, mode, [&](Rank& rank) {
                 if (rank.rank() == 0) rank.world()->send(rank.floats({1}), GroupRank{1}).wait();
             });
@@ -219,7 +217,7 @@ TEST_CASE("what a rank sent before it ended can still be received") {
 
 TEST_CASE("collectives issued in different orders are a deadlock that is found and told") {
     for (const std::string& backend : backends_that_see_deadlocks())
-        for (const Mode mode : kModes)
+        for (const Mode mode : modes_of(backend))
             for (int i = 0; i < 10; ++i) {
                 const auto [whole, each] = outcomes(backend, 3, mode, [&](Rank& rank) {
                     // Rank 1 is in two pairs. It begins with {1,2} while 2 waits for 0 and 0 for 1.
@@ -294,7 +292,7 @@ TEST_CASE("a world that failed can be run again") {
 
 TEST_CASE("after a call that waits has failed, every later one and finish() deliver its error") {
     for (const std::string& backend : backends_under_test())
-        for (const Mode mode : kModes) {
+        for (const Mode mode : modes_of(backend)) {
             std::array<std::string, 4> told;  // rank 0's
             const auto [whole, each] = outcomes(backend, 2, mode, [&](Rank& rank) {
                 const auto world = rank.world();

@@ -31,6 +31,13 @@ using comm::Work;
 using tensor::Tensor;
 using Mode = StreamExecutor::Mode;
 
+/// How an executor may do a backend's works: ranks that are fibers have no thread for a helper, and do all
+/// inline.
+inline std::vector<Mode> modes_of(const std::string& backend) {
+    if (backend == "fibers") return {Mode::inline_in_wait};
+    return {Mode::inline_in_wait, Mode::helper_thread};
+}
+
 /// What a rank's body gets: everything a run gives a rank, and makers of groups and tensors.
 struct Rank {
     comm::Transport& transport;

@@ -1,4 +1,3 @@
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -13,8 +12,6 @@ using namespace meshscope::contract;
 
 namespace {
 
-constexpr std::array<Mode, 2> kModes{Mode::inline_in_wait, Mode::helper_thread};
-
 /// Counts what is alive; freeing on another thread than the rank's would be a data race that TSan reports.
 class Counter final : public MemorySink {
   public:
@@ -28,7 +25,7 @@ class Counter final : public MemorySink {
 
 TEST_CASE("groups of a 2 x 2 mesh work side by side without touching each other") {
     for (const std::string& backend : backends_under_test())
-        for (const Mode mode : kModes) {
+        for (const Mode mode : modes_of(backend)) {
             const auto results = run_ranks(backend, 4, mode, [](Rank& rank) {
                 const int32_t r = rank.rank();
                 // rows {0,1}, {2,3} and columns {0,2}, {1,3}
@@ -60,7 +57,7 @@ TEST_CASE("groups of a 2 x 2 mesh work side by side without touching each other"
 
 TEST_CASE("works may be waited for in any order, twice, or never") {
     for (const std::string& backend : backends_under_test())
-        for (const Mode mode : kModes) {
+        for (const Mode mode : modes_of(backend)) {
             const auto results = run_ranks(backend, 3, mode, [](Rank& rank) {
                 const auto world = rank.world();
                 std::vector<Tensor> tensors;
@@ -86,7 +83,7 @@ TEST_CASE("works may be waited for in any order, twice, or never") {
 
 TEST_CASE("a call that waits has its place behind those that were issued before it") {
     for (const std::string& backend : backends_under_test())
-        for (const Mode mode : kModes) {
+        for (const Mode mode : modes_of(backend)) {
             const auto results = run_ranks(backend, 3, mode, [](Rank& rank) {
                 const auto world = rank.world();
                 const Tensor t = rank.floats({1});
@@ -111,7 +108,7 @@ TEST_CASE("a call that waits has its place behind those that were issued before 
 
 TEST_CASE("a work keeps its tensors alive until it, or a later one, was waited for") {
     for (const std::string& backend : backends_under_test())
-        for (const Mode mode : kModes) {
+        for (const Mode mode : modes_of(backend)) {
             const auto results = run_ranks(backend, 2, mode, [](Rank& rank) {
                 Counter sink;
                 tensor::Allocator memory(rank.memory.device(), &sink);
@@ -142,7 +139,7 @@ TEST_CASE("a work keeps its tensors alive until it, or a later one, was waited f
 
 TEST_CASE("a send before a collective meets a recv after it") {
     for (const std::string& backend : backends_under_test())
-        for (const Mode mode : kModes) {
+        for (const Mode mode : modes_of(backend)) {
             const auto results = run_ranks(backend, 2, mode, [](Rank& rank) {
                 const auto world = rank.world();
                 const Tensor sum = rank.floats({1});
@@ -163,7 +160,7 @@ TEST_CASE("a send before a collective meets a recv after it") {
 
 TEST_CASE("a buffer may be changed once a send that does not wait has run, though nobody has received it") {
     for (const std::string& backend : backends_under_test())
-        for (const Mode mode : kModes) {
+        for (const Mode mode : modes_of(backend)) {
             const auto results = run_ranks(backend, 2, mode, [](Rank& rank) {
                 const auto world = rank.world();
                 const Tensor t = rank.floats({5});
@@ -185,7 +182,7 @@ TEST_CASE("a buffer may be changed once a send that does not wait has run, thoug
 
 TEST_CASE("a send that waits ends only when its receiver has its numbers") {
     for (const std::string& backend : backends_under_test())
-        for (const Mode mode : kModes)
+        for (const Mode mode : modes_of(backend))
             for (const bool async_op : {false, true}) {
                 if (!kOneProcess) continue;  // which has a flag in common
                 // An isend over NCCL is at its end when its numbers were copied (docs/gpu.md).
@@ -210,7 +207,7 @@ TEST_CASE("a send that waits ends only when its receiver has its numbers") {
 
 TEST_CASE("two ranks that post a send and a recv each before they wait do not wait in a ring") {
     for (const std::string& backend : backends_under_test())
-        for (const Mode mode : kModes) {
+        for (const Mode mode : modes_of(backend)) {
             const auto results = run_ranks(backend, 2, mode, [](Rank& rank) {
                 const auto world = rank.world();
                 const GroupRank other{1 - rank.rank()};
@@ -249,8 +246,8 @@ TEST_CASE("the same run gives the same bits a hundred times") {
         for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct}) {
             std::vector<std::vector<std::byte>> first;
             for (int i = 0; i < (test::kSanitizer ? 20 : 100); ++i) {
-                const auto results =
-                    run_ranks(backend, 4, i % 2 == 0 ? kModes[0] : kModes[1], [&](Rank& rank) {
+                const auto results = run_ranks(
+                    backend, 4, i % 2 == 0 ? Mode::inline_in_wait : Mode::helper_thread, [&](Rank& rank) {
                         std::vector<float> numbers;
                         for (int k = 0; k < 257; ++k)
                             numbers.push_back(1.0F / static_cast<float>(3 + k + 1000 * rank.rank()));
