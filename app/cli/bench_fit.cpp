@@ -85,15 +85,18 @@ void print_json(const std::vector<NcclTests>& files, const std::vector<FittedLin
     context.out << json_text(all) << '\n';
 }
 
+std::string sentence_of(const FittedLink& link, const CommandContext& context) {
+    return context.text(link.between ? "bench.fit.between" : "bench.fit.inside",
+                        {{"alpha", fixed(link.fit.alpha_us, 2)},
+                         {"bandwidth", fixed(link.fit.bytes_per_s / 1e9, 1)},
+                         {"rows", static_cast<int64_t>(link.rows.size())},
+                         {"mean", percent(link.mean_error())},
+                         {"worst", percent(link.worst_error(), true)}});
+}
+
 void tell(const std::vector<FittedLink>& links, const std::string& base, CommandContext& context) {
     for (const FittedLink& link : links) {
-        context.err << context.text(link.between ? "bench.fit.between" : "bench.fit.inside",
-                                    {{"alpha", fixed(link.fit.alpha_us, 2)},
-                                     {"bandwidth", fixed(link.fit.bytes_per_s / 1e9, 1)},
-                                     {"rows", static_cast<int64_t>(link.rows.size())},
-                                     {"mean", percent(link.mean_error())},
-                                     {"worst", percent(link.worst_error(), true)}})
-                    << '\n';
+        context.err << sentence_of(link, context) << '\n';
         Table table;
         table.header = {context.text("bench.fit.bytes"), context.text("bench.fit.measured"),
                         context.text("bench.fit.fitted"), context.text("bench.fit.error")};
@@ -124,15 +127,8 @@ void fit_profile(const ProfileFit& asked, CommandContext& context) {
     profile = time::with_links(std::move(profile), links, files);
     profile.name = asked.name.empty() ? base + "-fitted" : asked.name;
     std::string comment;
-    for (const FittedLink& link : links)
-        comment += (comment.empty() ? "" : "\n") +
-                   context.text(link.between ? "bench.fit.between" : "bench.fit.inside",
-                                {{"alpha", fixed(link.fit.alpha_us, 2)},
-                                 {"bandwidth", fixed(link.fit.bytes_per_s / 1e9, 1)},
-                                 {"rows", static_cast<int64_t>(link.rows.size())},
-                                 {"mean", percent(link.mean_error())},
-                                 {"worst", percent(link.worst_error(), true)}});
-    comment += "\n" + context.text("bench.fit.base", {{"base", base}});
+    for (const FittedLink& link : links) comment += sentence_of(link, context) + "\n";
+    comment += context.text("bench.fit.base", {{"base", base}});
     const std::string text = time::profile_text(profile, comment);
     if (!asked.out.empty()) replace_file(asked.out, text);
     if (asked.json) return print_json(files, links, base, text, context);

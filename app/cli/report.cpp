@@ -56,29 +56,13 @@ void add_markdown_table(const Table& table, std::string& made) {
     for (const auto& cells : table.rows) row(cells);
 }
 
-std::string html_text(const std::string& text) {
-    std::string made;
-    for (const char c : printable(text)) {
-        if (c == '<') {
-            made += "&lt;";
-        } else if (c == '>') {
-            made += "&gt;";
-        } else if (c == '&') {
-            made += "&amp;";
-        } else {
-            made += c;
-        }
-    }
-    return made;
-}
-
 void add_html_table(const Table& table, std::string& made) {
     const std::size_t columns = columns_of(table);
     const auto row = [&](const std::vector<std::string>& cells, const std::string& element) {
         made += "<tr>";
         for (std::size_t i = 0; i < columns; ++i)
             made += "<" + element + (is_right(table, i) ? " class=\"right\">" : ">") +
-                    (i < cells.size() ? html_text(cells[i]) : "") + "</" + element + ">";
+                    (i < cells.size() ? xml_text(cells[i]) : "") + "</" + element + ">";
         made += "</tr>\n";
     };
     made += "<div class=\"wide\"><table>\n";
@@ -129,13 +113,13 @@ std::string report_html(const Report& report, i18n::Language language) {
     std::string made = "<!DOCTYPE html>\n<html lang=\"" + std::string(i18n::name(language)) +
                        "\">\n<head>\n<meta charset=\"utf-8\">\n"
                        "<meta name=\"viewport\" content=\"width=device-width\">\n<title>" +
-                       html_text(report.title) + "</title>\n<style>" + std::string(kStyle) +
-                       "</style>\n</head>\n<body>\n<h1>" + html_text(report.title) + "</h1>\n";
+                       xml_text(report.title) + "</title>\n<style>" + std::string(kStyle) +
+                       "</style>\n</head>\n<body>\n<h1>" + xml_text(report.title) + "</h1>\n";
     for (const Report::Part& part : report.parts) {
-        if (!part.heading.empty()) made += "<h2>" + html_text(part.heading) + "</h2>\n";
-        for (const std::string& line : part.before) made += "<p>" + html_text(line) + "</p>\n";
+        if (!part.heading.empty()) made += "<h2>" + xml_text(part.heading) + "</h2>\n";
+        for (const std::string& line : part.before) made += "<p>" + xml_text(line) + "</p>\n";
         if (!part.table.rows.empty()) add_html_table(part.table, made);
-        for (const std::string& line : part.after) made += "<p>" + html_text(line) + "</p>\n";
+        for (const std::string& line : part.after) made += "<p>" + xml_text(line) + "</p>\n";
     }
     return made + "</body>\n</html>\n";
 }
