@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -35,15 +36,25 @@ class Shell {
 
     /// Of the words of a line one by one; "\n" between lines. Nothing at the end.
     std::optional<std::string> next() {
-        skip_blanks();
-        if (at_ >= text_.size()) return std::nullopt;
-        const char c = text_[at_];
-        if (c == '\n' || c == ';' || c == '|' || c == '&' || c == '(' || c == ')') {
-            ++at_;
-            return "\n";
-        }
         std::string word;
-        while (at_ < text_.size() && take(word)) {
+        for (bool whole = false; !whole;) {
+            skip_blanks();
+            if (at_ >= text_.size()) return std::nullopt;
+            const char c = text_[at_];
+            if (c == '\n' || c == ';' || c == '|' || c == '&' || c == '(' || c == ')') {
+                ++at_;
+                return "\n";
+            }
+            if (c == '>' || c == '<') {
+                skip_redirection();
+                continue;
+            }
+            word.clear();
+            quoted_ = false;
+            while (at_ < text_.size() && take(word)) {
+            }
+            // What expands to nothing is no word, and 2>&1 begins with a stream's number.
+            whole = quoted_ || !(word.empty() || (is_number(word) && redirects()));
         }
         if (const std::size_t equals = assignment(word); equals != 0) {
             set(word.substr(0, equals), word.substr(equals + 1));
@@ -53,6 +64,22 @@ class Shell {
     }
 
   private:
+    static bool is_number(std::string_view word) {
+        return std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; });
+    }
+
+    bool redirects() const { return at_ < text_.size() && (text_[at_] == '>' || text_[at_] == '<'); }
+
+    /// >FILE, 2>&1, <FILE: no words of the program's.
+    void skip_redirection() {
+        while (at_ < text_.size() && std::string_view("<>&|").find(text_[at_]) != std::string_view::npos)
+            ++at_;
+        while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
+        std::string file;
+        while (at_ < text_.size() && take(file)) {
+        }
+    }
+
     void skip_blanks() {
         while (at_ < text_.size()) {
             if (is_blank(text_[at_])) {
@@ -79,7 +106,7 @@ class Shell {
     bool take(std::string& word) {
         const char c = text_[at_];
         if (is_blank(c) || c == '\n' || c == ';' || c == '|' || c == '&' || c == ')') return false;
-        if (c == '(') return false;
+        if (c == '(' || c == '<' || c == '>') return false;
         if (c == '\'') return take_quoted(word);
         if (c == '"') return take_double(word);
         if (c == '$') return take_variable(word);
@@ -87,6 +114,7 @@ class Shell {
             if (continues(at_) > 0) return false;
             ++at_;
             if (at_ >= text_.size()) return false;
+            quoted_ = true;
         }
         word += text_[at_++];
         return true;
@@ -96,11 +124,15 @@ class Shell {
         const std::size_t end = std::min(text_.find('\'', at_ + 1), text_.size());
         word += text_.substr(at_ + 1, end - at_ - 1);
         at_ = std::min(end + 1, text_.size());
+        quoted_ = true;
         return true;
     }
 
     bool take_double(std::string& word) {
         ++at_;
+        const std::size_t end = std::min(text_.find('"', at_), text_.size());
+        // "$@" and "${ARGS[@]}" are as many words as there are, here none.
+        quoted_ = quoted_ || !is_list(text_.substr(at_, end - at_));
         while (at_ < text_.size() && text_[at_] != '"') {
             if (text_[at_] == '$') {
                 take_variable(word);
@@ -113,11 +145,25 @@ class Shell {
         return true;
     }
 
+    /// Whether it is what a script was given, an array, or a variable of options: their words were read
+    /// where they stand.
+    bool is_list(std::string_view text) const {
+        if (!text.starts_with('$')) return false;
+        text.remove_prefix(1);
+        if (text.starts_with('{') && text.ends_with('}')) text = text.substr(1, text.size() - 2);
+        return text == "@" || text == "*" || text.ends_with("[@]") || text.ends_with("[*]") ||
+               spent_.contains(text);
+    }
+
     /// $NAME, ${NAME}, ${NAME:-word}, $((sum)); "$NAME" as it stands where nothing sets it.
     bool take_variable(std::string& word) {
         if (word.size() > kMostVariable) word.clear();
         if (text_.substr(at_).starts_with("$((")) return take_sum(word);
         const std::size_t begin = at_++;
+        if (at_ < text_.size() && (text_[at_] == '@' || text_[at_] == '*')) {
+            ++at_;
+            return true;
+        }
         if (at_ < text_.size() && text_[at_] == '{') {
             const std::size_t end = std::min(text_.find('}', at_), text_.size());
             const std::string_view inside = text_.substr(at_ + 1, end - at_ - 1);
@@ -126,12 +172,15 @@ class Shell {
             while (name < inside.size() && is_name(inside[name])) ++name;
             const std::string_view rest = inside.substr(name);
             const auto found = variables_.find(inside.substr(0, name));
-            if (found != variables_.end() &&
-                (rest.empty() || rest.starts_with(":-") || rest.starts_with("-")))
+            // Of the other sort a variable that is set to nothing has its default too.
+            const bool colon = rest.starts_with(":-") || rest.starts_with(":=");
+            const bool falls_back = colon || rest.starts_with('-') || rest.starts_with('=');
+            if (found != variables_.end() && (rest.empty() || falls_back) &&
+                !(colon && found->second.empty() && !spent_.contains(found->first)))
                 word += found->second;
-            else if (rest.starts_with(":-") && rest.find('$') == std::string_view::npos)
-                word += plain(rest.substr(2));
-            else if (rest != "[@]" && rest != "[*]")  // an array: its words were read where they stand
+            else if (falls_back && rest.find('$') == std::string_view::npos)
+                fall_back(inside.substr(0, name), rest, word);
+            else if (!is_list(text_.substr(begin, at_ - begin)))
                 word += text_.substr(begin, at_ - begin);
             return true;
         }
@@ -139,6 +188,14 @@ class Shell {
         const auto found = variables_.find(text_.substr(begin + 1, at_ - begin - 1));
         word += found != variables_.end() ? found->second : std::string(text_.substr(begin, at_ - begin));
         return true;
+    }
+
+    /// Puts a default in, which = makes the variable's value too.
+    void fall_back(std::string_view name, std::string_view rest, std::string& word) {
+        const bool sets = rest.starts_with(":=") || rest.starts_with('=');
+        const std::string value(plain(rest.substr(rest.starts_with(':') ? 2 : 1)));
+        if (sets && value.size() <= kMostVariable) variables_[std::string(name)] = value;
+        word += value;
     }
 
     /// A default's word without its quotes.
@@ -223,6 +280,7 @@ class Shell {
         if (trimmed(value).starts_with("--")) {
             pending_ = value;
             value.clear();
+            spent_.insert(name);
         }
         if (value.size() <= kMostVariable) variables_[std::move(name)] = std::move(value);
     }
@@ -235,7 +293,9 @@ class Shell {
     std::string_view text_;
     std::size_t at_ = 0;
     std::map<std::string, std::string, std::less<>> variables_;
+    std::set<std::string, std::less<>> spent_;  ///< variables whose options were read
     std::string pending_;
+    bool quoted_ = false;  ///< the word has quotes: it is one even if nothing is between them
 };
 
 /// Options of a launcher and of a program, as they come.

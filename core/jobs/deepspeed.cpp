@@ -36,9 +36,8 @@ void deepspeed_zero(const Table& root, Job& job) {
         zero.put("stage", "strategy", std::string(kWords[*stage]));
     else
         fall_back(job, "strategy", std::string("ddp"), "zero_optimization.stage");
-    if (const auto size = zero.whole("reduce_bucket_size"))
-        zero.put("reduce_bucket_size", "bucket_elements", *size);
-    else if (stage.value_or(0) > 0)
+    zero.take_whole("reduce_bucket_size", "bucket_elements");
+    if (stage.value_or(0) > 0)
         fall_back(job, "bucket_elements", int64_t{500'000'000}, "zero_optimization.reduce_bucket_size");
     for (const char* part : {"offload_optimizer", "offload_param"}) {
         const Table offload = zero.table(part);

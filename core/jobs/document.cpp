@@ -38,12 +38,18 @@ bool has_options(std::string_view text) {
 }
 
 bool has_yaml_keys(std::string_view text) {
-    for (std::size_t at = text.find(':'); at != std::string_view::npos; at = text.find(':', at + 1)) {
-        const std::size_t begin = text.rfind('\n', at) + 1;  // npos + 1 is the text's begin
-        const std::string_view key = trimmed(text.substr(begin, at - begin));
-        const bool ends =
-            at + 1 == text.size() || text[at + 1] == ' ' || text[at + 1] == '\n' || text[at + 1] == '\r';
-        if (ends && !key.empty() && key.find_first_of(" \t#$\"'=") == std::string_view::npos) return true;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        const std::string_view line = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        // The line's first colon that ends a word.
+        std::size_t at = line.find(':');
+        while (at != std::string_view::npos && at + 1 < line.size() && line[at + 1] != ' ' &&
+               line[at + 1] != '\r')
+            at = line.find(':', at + 1);
+        if (at == std::string_view::npos) continue;
+        const std::string_view key = trimmed(line.substr(0, at));
+        if (!key.empty() && key.find_first_of(" \t#$\"'=") == std::string_view::npos) return true;
     }
     return false;
 }

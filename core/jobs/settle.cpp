@@ -5,10 +5,14 @@
 #include <string>
 #include <string_view>
 
+#include "core/jobs/table.h"
+#include "core/scenario/readers.h"
+
 namespace meshscope::jobs {
 namespace {
 
-constexpr int64_t kMost = int64_t{1} << 40;
+/// Products stop here: no job has so many of anything.
+constexpr int64_t kMost = Table::kMostTotal;
 
 /// "tp 2 · pp 4"; without the ones, unless there is nothing else.
 std::string product_text(const Facts& facts, std::initializer_list<const char*> names) {
@@ -27,12 +31,14 @@ std::string quotient_text(const std::string& whole, const std::string& parts) {
     return whole + " / " + (parts.find(" · ") == std::string::npos ? parts : "(" + parts + ")");
 }
 
+/// Of two numbers of at least 1.
+int64_t times(int64_t a, int64_t b) {
+    return b > kMost / a ? kMost : a * b;
+}
+
 int64_t product(const Facts& facts, std::initializer_list<const char*> names) {
     int64_t all = 1;
-    for (const char* name : names) {
-        const int64_t n = std::max<int64_t>(1, facts.whole(name).value_or(1));
-        all = n > kMost / all ? kMost : all * n;
-    }
+    for (const char* name : names) all = times(all, std::max<int64_t>(1, facts.whole(name).value_or(1)));
     return all;
 }
 
@@ -55,11 +61,25 @@ void derive(Job& job, const char* fact, Value value, std::string sum) {
     job.facts.put(fact, std::move(value), {Origin::Kind::derived, "", std::move(sum)}, job.found);
 }
 
+/// Whether a product of facts is no more than a scenario can have, which is reported otherwise; `what`
+/// ("jobs.too_many_ranks", "samples") is multiplied.
+bool may_be(Job& job, const char* id, int64_t product, std::initializer_list<const char*> names,
+            int64_t most) {
+    if (product <= most) return true;
+    const char* largest = *names.begin();
+    for (const char* each : names)
+        if (job.facts.whole(each).value_or(1) > job.facts.whole(largest).value_or(1)) largest = each;
+    report(job, largest, {id, {{"sum", product_text(job.facts, names)}}},
+           {"scenario.hint.range", {{"least", int64_t{1}}, {"most", most}}});
+    return false;
+}
+
 /// Machines and ranks on each give all ranks, and the other way round.
 void settle_machines(Job& job) {
     const auto nodes = job.facts.whole("nodes"), each = job.facts.whole("ranks_per_node"),
                world = job.facts.whole("world");
-    if (nodes && each && *each < kMost / *nodes)
+    if (nodes && each &&
+        may_be(job, "jobs.too_many_ranks", *nodes * *each, {"nodes", "ranks_per_node"}, scenario::kMostRanks))
         derive(job, "world", *nodes * *each, product_text(job.facts, {"nodes", "ranks_per_node"}));
     else if (nodes && world && *world % *nodes == 0)
         derive(job, "ranks_per_node", *world / *nodes, key_of(job, "world") + " / " + key_of(job, "nodes"));
@@ -75,6 +95,10 @@ void settle_degrees(Job& job) {
     const int64_t others = product(facts, {"dp_replicate", "tp", "cp", "pp"});
     const auto world = facts.whole("world");
     const int64_t shard = *facts.whole("dp_shard");
+    const int64_t all = product(facts, {"dp_replicate", "dp_shard", "tp", "cp", "pp"});
+    if (!may_be(job, "jobs.too_many_ranks", all, {"dp_replicate", "dp_shard", "pp", "cp", "tp"},
+                scenario::kMostRanks))
+        return;
     if (shard == -1) {
         job.world_multiple = others;
         if (!world) return;
@@ -91,7 +115,6 @@ void settle_degrees(Job& job) {
         facts.replace("dp_shard", *world / others, {Origin::Kind::derived, "", sum});
         return;
     }
-    const int64_t all = product(facts, {"dp_replicate", "dp_shard", "tp", "cp", "pp"});
     if (all == 1 && world && *world > 1) {  // accelerate: replicas
         facts.replace("dp_replicate", *world, facts.find("world")->origin);
         return;
@@ -111,6 +134,9 @@ void settle_data_ranks(Job& job) {
     const int64_t others = product(facts, {"tp", "cp", "pp"});
     // Experts divide a stage's ranks in their own way.
     const int64_t expert = product(facts, {"ep", "etp", "pp"});
+    if (!may_be(job, "jobs.too_many_ranks", others, {"tp", "cp", "pp"}, scenario::kMostRanks) ||
+        !may_be(job, "jobs.too_many_ranks", expert, {"ep", "etp", "pp"}, scenario::kMostRanks))
+        return;
     job.world_multiple =
         facts.whole("ep").value_or(1) > 1 || facts.has("model.experts") ? std::lcm(others, expert) : others;
     if (const auto world = facts.whole("world")) {
@@ -131,20 +157,23 @@ void settle_data_ranks(Job& job) {
             quotient_text("world " + std::to_string(*world), product_text(facts, {"tp", "cp", "pp"})));
     }
     const auto micro = facts.whole("micro_batch"), global = facts.whole("global_batch"),
-               times = facts.whole("accumulate");
-    if (!micro || !global || !times || !facts.said("accumulate")) return;
-    if (*micro * *times > *global || *global % (*micro * *times) != 0)
+               passes = facts.whole("accumulate");
+    if (!micro || !global || !passes || !facts.said("accumulate")) return;
+    if (*micro * *passes > *global || *global % (*micro * *passes) != 0)
         return report(job, "global_batch",
                       {"jobs.batch",
                        {{"key", key_of(job, "global_batch")},
                         {"batch", *global},
                         {"sum", product_text(facts, {"micro_batch", "accumulate"})},
-                        {"product", *micro * *times}}},
-                      {"jobs.hint.batch", {{"product", *micro * *times}}});
-    const int64_t dp = *global / (*micro * *times);
+                        {"product", *micro * *passes}}},
+                      {"jobs.hint.batch", {{"product", *micro * *passes}}});
+    const int64_t dp = *global / (*micro * *passes);
     derive(job, "dp", dp,
            quotient_text(key_of(job, "global_batch") + " " + std::to_string(*global),
                          product_text(facts, {"micro_batch", "accumulate"})));
+    if (!may_be(job, "jobs.too_many_ranks", times(dp, others), {"dp", "tp", "cp", "pp"},
+                scenario::kMostRanks))
+        return;
     derive(job, "world", dp * others, product_text(facts, {"dp", "tp", "cp", "pp"}));
 }
 
@@ -208,9 +237,10 @@ void settle_batch(Job& job) {
         inner != nullptr && !facts.said("accumulate"))
         facts.replace("accumulate", inner->value, inner->origin);
     const auto micro = facts.whole("micro_batch"), global = facts.whole("global_batch");
-    const int64_t times = facts.whole("accumulate").value_or(1);
+    const int64_t passes = facts.whole("accumulate").value_or(1);
     if (facts.has("pp_microbatches")) {
-        if (micro && global && *global % (*micro * times * dp) == 0 && *global != *micro * times * dp) {
+        if (micro && global && *global % times(*micro * passes, dp) == 0 &&
+            *global != times(*micro * passes, dp)) {
             const Fact& inner = *facts.find("pp_microbatches");
             job.unsaid.push_back({inner.origin.source,
                                   inner.origin.key,
@@ -233,19 +263,20 @@ void settle_batch(Job& job) {
                       quotient_text(key_of(job, "global_batch") + " " + std::to_string(*global),
                                     product_text(facts, {"micro_batch", "dp"})));
     }
-    if (micro && *micro < kMost / times / dp)
-        return derive(job, "global_batch", *micro * times * dp,
+    if (micro && may_be(job, "jobs.too_many_samples", times(*micro * passes, dp),
+                        {"micro_batch", "accumulate", "dp"}, Table::kMostSize))
+        return derive(job, "global_batch", *micro * passes * dp,
                       product_text(facts, {"micro_batch", "accumulate", "dp"}));
     if (global && facts.said("accumulate")) {
-        if (*global % (times * dp) != 0)
+        if (*global % (passes * dp) != 0)
             return report(job, "global_batch",
                           {"jobs.batch",
                            {{"key", key_of(job, "global_batch")},
                             {"batch", *global},
                             {"sum", product_text(facts, {"accumulate", "dp"})},
-                            {"product", times * dp}}},
-                          {"jobs.hint.batch", {{"product", times * dp}}});
-        return derive(job, "micro_batch", *global / (times * dp),
+                            {"product", passes * dp}}},
+                          {"jobs.hint.batch", {{"product", passes * dp}}});
+        return derive(job, "micro_batch", *global / (passes * dp),
                       quotient_text(key_of(job, "global_batch") + " " + std::to_string(*global),
                                     product_text(facts, {"accumulate", "dp"})));
     }
@@ -257,7 +288,10 @@ void check_divides(Job& job, const char* fact, const char* over, bool or_factor 
     if (!n || !ranks || *n % *ranks == 0 || (or_factor && *ranks % *n == 0)) return;
     report(job, fact,
            {"jobs.does_not_divide",
-            {{"key", key_of(job, fact)}, {"n", *n}, {"other", key_of(job, over)}, {"ranks", *ranks}}},
+            {{"key", key_of(job, fact)},
+             {"n", *n},
+             {"other", key_of(job, over)},
+             {"jobs.too_many_ranks", *ranks}}},
            {"jobs.hint.divides", {}});
 }
 

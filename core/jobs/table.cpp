@@ -1,8 +1,11 @@
 #include "core/jobs/table.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "core/base/json_text.h"
+#include "core/scenario/readers.h"
 
 namespace meshscope::jobs {
 namespace {
@@ -16,6 +19,15 @@ const json& no_keys() {
 
 /// Longer lists and texts are cut: they are shown in one line.
 constexpr std::size_t kMostShown = 60;
+
+/// The most that a fact may be.
+int64_t most_of(std::string_view fact) {
+    constexpr std::array<std::string_view, 11> kRanks{
+        "tp", "pp", "cp", "ep", "etp", "sp", "dp_replicate", "dp_shard", "world", "nodes", "ranks_per_node"};
+    constexpr std::array<std::string_view, 3> kTotals{"steps", "samples", "bucket_elements"};
+    if (std::ranges::find(kRanks, fact) != kRanks.end()) return scenario::kMostRanks;
+    return std::ranges::find(kTotals, fact) != kTotals.end() ? Table::kMostTotal : Table::kMostSize;
+}
 
 }  // namespace
 
@@ -102,9 +114,8 @@ std::string Table::shown(std::string_view key) const {
     return text.substr(0, end) + "…";
 }
 
-std::optional<int64_t> Table::take_whole(std::string_view key, const char* fact, int64_t least,
-                                         int64_t most) const {
-    const std::optional<int64_t> value = whole(key, least, most);
+std::optional<int64_t> Table::take_whole(std::string_view key, const char* fact, int64_t least) const {
+    const std::optional<int64_t> value = whole(key, least, most_of(fact));
     if (value) put(key, fact, *value);
     return value;
 }

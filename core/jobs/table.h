@@ -26,7 +26,7 @@ class Table {
     Table table(std::string_view key) const;
 
     bool has(std::string_view key) const;
-    std::optional<int64_t> whole(std::string_view key, int64_t least = 1, int64_t most = kMostWhole) const;
+    std::optional<int64_t> whole(std::string_view key, int64_t least = 1, int64_t most = kMostSize) const;
     std::optional<double> number(std::string_view key) const;
     std::optional<bool> flag(std::string_view key) const;
     bool is_set(std::string_view key) const { return flag(key).value_or(false); }
@@ -34,9 +34,9 @@ class Table {
     /// The value as a person reads it, whatever its type.
     std::string shown(std::string_view key) const;
 
-    // The same, and into the job as `fact`.
-    std::optional<int64_t> take_whole(std::string_view key, const char* fact, int64_t least = 1,
-                                      int64_t most = kMostWhole) const;
+    // The same, and into the job as `fact`. The most is a scenario's number of ranks for what counts ranks,
+    // kMostTotal for totals, else kMostSize: the product of two fits 64 bits.
+    std::optional<int64_t> take_whole(std::string_view key, const char* fact, int64_t least = 1) const;
     std::optional<double> take_number(std::string_view key, const char* fact) const;
     std::optional<bool> take_flag(std::string_view key, const char* fact) const;
     /// A fact that follows from the key's value.
@@ -53,7 +53,7 @@ class Table {
     /// The keys that nobody asked for go into the job.
     void note_unread() const;
 
-    static constexpr int64_t kMostWhole = int64_t{1} << 40;
+    static constexpr int64_t kMostSize = int64_t{1} << 31, kMostTotal = int64_t{1} << 40;
 
   private:
     Table(const nlohmann::json& object, std::string within, const Table& outer);

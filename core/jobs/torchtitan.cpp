@@ -5,6 +5,7 @@
 #include "core/jobs/programs.h"
 #include "core/jobs/table.h"
 #include "core/jobs/torchtitan_model.h"
+#include "core/scenario/readers.h"
 
 namespace meshscope::jobs {
 namespace {
@@ -18,7 +19,7 @@ void torchtitan_degrees(const Table& root, Job& job) {
                 experimental = root.table("experimental");
     const auto degree = [&](const char* key, const char* fact, int64_t least, int64_t fallback) {
         for (const Table* table : {&now, &training, &experimental})
-            if (const auto n = table->whole(key, least)) {
+            if (const auto n = table->whole(key, least, scenario::kMostRanks)) {
                 if (*n == 0)
                     table->report({"jobs.degree", {{"key", table->origin(key).key}}},
                                   {"jobs.hint.degree", {}});
@@ -143,7 +144,8 @@ void torchtitan_batch(const Table& root, Job& job) {
                      " / training.max_context_length " + std::to_string(seq)},
                 job.found);
     }
-    if (const auto step = training.whole("num_tokens_per_train_step", -1); step && *step > 0) {
+    if (const auto step = training.whole("num_tokens_per_train_step", -1, Table::kMostTotal);
+        step && *step > 0) {
         const int64_t seq = job.facts.whole("seq").value_or(1);
         if (*step % seq != 0)
             training.report({"jobs.tokens", {{"tokens", *step}, {"seq", seq}}}, {"jobs.hint.tokens", {}});

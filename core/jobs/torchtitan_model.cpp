@@ -70,14 +70,25 @@ void read_saved(const json& model, const Table& spec, Job& job) {
     const auto put = [&](const char* fact, const char* field, Value value) {
         job.facts.put(fact, std::move(value), sizes.origin(std::string("layers[0].") + field), job.found);
     };
+    const auto put_size = [&](const char* fact, const std::string& key, std::optional<int64_t> n) {
+        if (!n) return false;
+        const Origin origin = sizes.origin(key);
+        if (*n >= 1 && *n <= Table::kMostSize) {
+            job.facts.put(fact, *n, origin, job.found);
+            return true;
+        }
+        sizes.report({"scenario.out_of_range", {{"key", origin.key}, {"value", *n}}},
+                     {"scenario.hint.range", {{"least", int64_t{1}}, {"most", Table::kMostSize}}});
+        return false;
+    };
     put("model.kind", "feed_forward", std::string("llama"));
-    if (first.heads) put("model.heads", "attention.n_heads", *first.heads);
-    if (const auto heads = first.kv_heads ? first.kv_heads : first.heads)
-        put("model.kv_heads", "attention.n_kv_heads", *heads);
-    if (first.hidden) put("model.hidden", "feed_forward.w1.out_features", *first.hidden);
+    const bool headed = put_size("model.heads", "layers[0].attention.n_heads", first.heads);
+    put_size("model.kv_heads", "layers[0].attention.n_kv_heads",
+             first.kv_heads ? first.kv_heads : first.heads);
+    put_size("model.hidden", "layers[0].feed_forward.w1.out_features", first.hidden);
     const auto dim = sizes.whole("dim");
-    if (first.head_dim && dim && first.heads && *first.head_dim * *first.heads != *dim)
-        put("model.head_dim", "attention.qkv_linear.head_dim", *first.head_dim);
+    if (dim && headed && (*dim % *first.heads != 0 || first.head_dim != *dim / *first.heads))
+        put_size("model.head_dim", "layers[0].attention.qkv_linear.head_dim", first.head_dim);
     if (first.bias) put("model.qkv_bias", "attention.qkv_linear.wqkv.bias", true);
     if (first.qk_norm) put("model.qk_norm", "attention.qk_norm", std::string("head"));
     if (const auto theta = whole_at((*layers)[0], {"attention", "rope", "theta"}))
@@ -94,16 +105,14 @@ void read_saved(const json& model, const Table& spec, Job& job) {
         int64_t n = 2;
         for (const json& each : *layers)
             if (const json* const moe = node_of(each, "moe"); moe != nullptr) {
-                for (const char* key : {"num_experts"})
-                    if (const auto count = whole_at(*moe, {key})) n = *count;
+                if (const auto count = whole_at(*moe, {"num_experts"})) n = *count;
                 if (const auto count = whole_at(*moe, {"routed_experts", "inner_experts", "num_experts"}))
                     n = *count;
                 if (const auto count = whole_at(*moe, {"experts", "num_experts"})) n = *count;
             }
-        sizes.put("layers", "model.experts", n);
+        put_size("model.experts", "layers", n);
         sizes.unsaid("layers", {"jobs.why.experts", {}});
     } else if (latent) {
-        sizes.put("layers", "model.latent_attention", true);
         sizes.unsaid("layers", {"jobs.why.latent", {}});
     } else if (!equal) {
         sizes.unsaid("layers", {"jobs.why.unequal_layers", {}});

@@ -86,8 +86,11 @@ void write_model(const Job& job, const std::string& path, Writer& out) {
     if (job.model) {
         // From the scenario's folder, unless the path begins at the root.
         fs::path config(job.model_config);
-        if (config.is_relative())
-            config = fs::absolute(config).lexically_proximate(fs::absolute(fs::path(path)).parent_path());
+        if (config.is_relative()) {
+            const fs::path folder =
+                path.empty() ? fs::current_path() : fs::absolute(fs::path(path)).parent_path();
+            config = fs::absolute(config).lexically_proximate(folder);
+        }
         const Origin origin{Origin::Kind::file, leaf(job.model_config), "model_type"};
         out.line("kind", toml_text(std::string(scenario::kConfigPrefix) + config.string()), &origin);
         out.fact("seq", "seq");

@@ -70,18 +70,23 @@ std::optional<json> number_of(std::string_view word) {
 /// More mistakes of one kind need not be told.
 constexpr std::size_t kMostTwice = 100;
 
+/// What a value takes with all that is in it.
+struct Weight {
+    int64_t values = 1, bytes = 0;
+};
+
 /// A list or table that is not closed yet.
 struct Open {
     json value;
     YAML::anchor_t anchor = YAML::NullAnchor;
     std::optional<std::string> key;  ///< of a table, whose value comes next
     std::vector<json> merged;        ///< what its merge keys name
-    int64_t values = 1;
+    Weight weight{};
 };
 
 struct Anchored {
     json value;
-    int64_t values = 1;
+    Weight weight;
 };
 
 class Builder : public YAML::EventHandler {
@@ -99,21 +104,22 @@ class Builder : public YAML::EventHandler {
     void OnDocumentStart(const YAML::Mark&) override {}
     void OnDocumentEnd() override {}
 
-    void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add(mark, anchor, json(), 1, ""); }
+    void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add(mark, anchor, json(), {}, ""); }
 
     void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
         const auto found = anchors_.find(anchor);
         if (found == anchors_.end())  // the value that it stands in
             refuse(mark, {"yaml.syntax", {{"detail", std::string("an alias inside its own value")}}});
-        count(mark, found->second.values);
-        add(mark, YAML::NullAnchor, found->second.value, found->second.values, "");
+        count(mark, found->second.weight);
+        add(mark, YAML::NullAnchor, found->second.value, found->second.weight, "");
     }
 
     void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   const std::string& value) override {
-        count(mark, 1);
+        const Weight weight{1, static_cast<int64_t>(value.size())};
+        count(mark, weight);
         check_tag(mark, tag);
-        add(mark, anchor, tag == "?" || tag.empty() ? yaml_scalar(value) : json(value), 1, value);
+        add(mark, anchor, tag == "?" || tag.empty() ? yaml_scalar(value) : json(value), weight, value);
     }
 
     void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -133,9 +139,11 @@ class Builder : public YAML::EventHandler {
     }
 
   private:
-    void count(const YAML::Mark& mark, int64_t values) {
-        values_ += values;
-        if (values_ > kMostYamlValues) refuse(mark, {"yaml.too_many", {{"most", kMostYamlValues}}});
+    void count(const YAML::Mark& mark, const Weight& more) {
+        all_.values += more.values;
+        all_.bytes += more.bytes;
+        if (all_.values > kMostYamlValues) refuse(mark, {"yaml.too_many", {{"most", kMostYamlValues}}});
+        if (all_.bytes > kMostYamlBytes) refuse(mark, {"yaml.too_long", {{"most", kMostYamlBytes}}});
     }
 
     /// Only the tags of plain values, or none: a file shall not name types of a program.
@@ -147,7 +155,7 @@ class Builder : public YAML::EventHandler {
     }
 
     void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, json empty) {
-        count(mark, 1);
+        count(mark, {});
         check_tag(mark, tag);
         if (open_.size() >= static_cast<std::size_t>(kMostJsonDepth))
             refuse(mark, {"yaml.too_deep", {{"most", int64_t{kMostJsonDepth}}}});
@@ -162,19 +170,23 @@ class Builder : public YAML::EventHandler {
     void close() {
         Open done = std::move(open_.back());
         open_.pop_back();
-        add(mark_, done.anchor, std::move(done.value), done.values, "");
+        add(mark_, done.anchor, std::move(done.value), done.weight, "");
     }
 
     /// A whole value, in its place; `word` is its text where it is a plain one.
-    void add(const YAML::Mark& mark, YAML::anchor_t anchor, json value, int64_t values,
+    void add(const YAML::Mark& mark, YAML::anchor_t anchor, json value, Weight weight,
              const std::string& word) {
-        if (anchor != YAML::NullAnchor) anchors_[anchor] = {value, values};
+        if (anchor != YAML::NullAnchor) {
+            count(mark, weight);  // it is kept for the aliases
+            anchors_[anchor] = {value, weight};
+        }
         if (open_.empty()) {
             root_ = std::move(value);
             return;
         }
         Open& top = open_.back();
-        top.values += values;
+        top.weight.values += weight.values;
+        top.weight.bytes += weight.bytes;
         if (top.value.is_array())
             top.value.push_back(std::move(value));
         else if (!top.key)
@@ -210,7 +222,7 @@ class Builder : public YAML::EventHandler {
     std::map<YAML::anchor_t, Anchored> anchors_;
     std::vector<Twice>* twice_;
     YAML::Mark mark_;
-    int64_t values_ = 0;
+    Weight all_{0, 0};
 };
 
 /// What the library would mend in silence: bytes that are no UTF-8, and lines that a tab begins.

@@ -8,8 +8,9 @@
 
 namespace meshscope::jobs {
 
-/// How many values a YAML text may hold, aliases counted as often as they are used.
-inline constexpr int64_t kMostYamlValues = 100'000;
+/// How many values a YAML text may hold, and how many bytes of text these; what an anchor marks counts twice,
+/// and an alias as often as it is used.
+inline constexpr int64_t kMostYamlValues = 100'000, kMostYamlBytes = int64_t{8} << 20;
 
 /// A plain word as YAML 1.1 reads it, which the programs do whose files these are: "no" is false, "1_000" a
 /// number, "~" nothing; also "1e-6", which YAML 1.1 takes for text and whoever gets it for a number. What is
@@ -25,8 +26,10 @@ struct Twice {
 /// The only way from a text to YAML: one document of lists, tables with text keys and plain values. Aliases
 /// and merge keys (<<) are followed. Keys with two values go into `twice`, and have the last. `path` is the
 /// file's name, for messages. Throws InputError, each at its place: "yaml.syntax" {detail}, "yaml.key",
-/// "yaml.tag" {tag}, "yaml.too_deep" {most}, "yaml.too_many" {most}, "yaml.documents", "yaml.not_text",
-/// "yaml.tab", "yaml.merge". Never more memory than for kMostYamlValues.
+/// "yaml.tag" {tag}, "yaml.too_deep" {most}, "yaml.too_many" {most},
+/// "yaml.too_long" {most}, "yaml.documents", "yaml.not_text",
+/// "yaml.tab", "yaml.merge". Never more memory than for kMostYamlValues
+/// of kMostYamlBytes together.
 nlohmann::json parse_yaml(std::string_view text, const std::string& path, std::vector<Twice>& twice);
 
 }  // namespace meshscope::jobs

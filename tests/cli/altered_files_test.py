@@ -1,4 +1,4 @@
-"""Altered scenarios, profiles, checkpoints and traces, given to the built program as a user would.
+"""Altered scenarios, profiles, checkpoints, traces and job files, given to the built program as a user would.
 
 Each case is one file of a run that is whole, changed as its seed says (alter.py). Whatever the program then says, it
 ends by itself within ten seconds (or, where it was told to work for long, soon after Ctrl-C), does not crash, touches
@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import signal
 import sqlite3
 import subprocess
@@ -23,10 +24,11 @@ import xml.etree.ElementTree
 
 from alter import STEERING, TEXTS, Text, altered_checkpoint, altered_text, altered_trace, reseal
 
-BIN = pathlib.Path(sys.argv[1])
+BIN = pathlib.Path(sys.argv[1]).resolve()
 CASES = int(os.environ.get("MESHSCOPE_ALTERED_CASES", "12"))
 SEED = int(os.environ.get("MESHSCOPE_ALTERED_SEED", "1"))
-KINDS = sys.argv[2:] or ["scenario", "profile", "checkpoint", "trace"]
+KINDS = sys.argv[2:] or ["scenario", "profile", "checkpoint", "trace", "job"]
+MODEL = pathlib.Path(__file__).parent.parent / "golden" / "model_config" / "Llama-3.2-1B.json"
 LIMIT_S = 10
 # A machine that does many things at once is no hang of the program.
 SLACK = float(os.environ.get("MESHSCOPE_ALTERED_SLACK", "6"))
@@ -95,6 +97,58 @@ GB_per_s = 20.0
 latency_us = 10.0
 GB_per_s = 5.0
 """
+
+
+# Job files of other programs, whose numbers are altered first.
+JOBS = {
+    "run.sh": """TP=2
+ARGS=(
+    --num-layers 16 --hidden-size 2048 --num-attention-heads 32 --swiglu --group-query-attention --num-query-groups 8 --ffn-hidden-size 8192
+    --pipeline-model-parallel-size 2 --tensor-model-parallel-size $TP --num-layers-per-virtual-pipeline-stage 2
+    --context-parallel-size 2 --make-vocab-size-divisible-by 128
+)
+torchrun --nproc_per_node 8 --nnodes 2 x.py ${ARGS[@]} --micro-batch-size 2 --global-batch-size 16 --seq-length 32 --vocab-size 256
+""",
+    "ds.json": """{"train_batch_size": 64, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 4,
+ "tensor_parallel": {"autotp_size": 1}, "sequence_parallel_size": 2,
+ "zero_optimization": {"stage": 3, "reduce_bucket_size": 5e8, "zero_hpz_partition_size": 8}, "bf16": {"enabled": true}}
+""",
+    "acc.yaml": """distributed_type: FSDP
+num_processes: 16
+num_machines: 2
+fsdp_config: {fsdp_version: 2, fsdp_min_num_params: 1000}
+parallelism_config:
+  parallelism_config_dp_replicate_size: 2
+  parallelism_config_dp_shard_size: 4
+  parallelism_config_tp_size: 2
+""",
+    "titan.toml": """[model]
+name = "llama3"
+flavor = "8B"
+[training]
+local_batch_size = 4
+global_batch_size = 64
+seq_len = 128
+[parallelism]
+data_parallel_replicate_degree = 2
+data_parallel_shard_degree = -1
+pipeline_parallel_degree = 2
+pipeline_parallel_microbatch_size = 2
+pipeline_parallel_layers_per_stage = 9
+pipeline_parallel_schedule = "Interleaved1F1B"
+tensor_parallel_degree = 2
+""",
+}
+# The product of two of the last is 0 in 64 bits.
+NUMBERS = ["0", "1", "2", "4", "8", "-1", "x", "1e300", "4611686018427387904"] + 2 * ["65536", "2147483648"] + 6 * ["1099511627776"]
+
+
+def altered_job(text, rng):
+    number = rng.choice(NUMBERS)
+    for _ in range(rng.choice([1, 2, 2, 3])):
+        at = rng.choice(list(re.finditer(r"(?<![\w.])\d[\de]*", text)))
+        text = text[:at.start()] + number + text[at.end():]
+    return altered_text(text, rng) if rng.random() < 0.3 else text.encode()
 
 
 def is_unseen(c):
@@ -225,6 +279,10 @@ def run_case(kind, seed, base, root):
         (root / "s.toml").write_text(scenario_text(2).replace("[hardware]", '[hardware]\nprofile = "p.toml"'))
         case.run("predict", base / "s.toml", "--profile", "p.toml", *rng.choice([[], ["--json"]]))
         case.run("run", "s.toml", "-q")
+    elif kind == "job":
+        name = rng.choice(list(JOBS))
+        (root / name).write_bytes(altered_job(JOBS[name], rng))
+        case.run("scenario", "from", name, "--model", MODEL, *(["--micro-batch", "2"] if name == "acc.yaml" else []), *rng.choice([["--seq", "32"], ["--seq", "32", "--world", "16"], ["-o", "s.toml"]]), *rng.choice([[], ["--json"]]))
     elif kind == "checkpoint":
         subprocess.run(["cp", "-r", base / "ck" / "step_000002", root / "step_000002"], check=True)
         altered_checkpoint(root / "step_000002", rng)

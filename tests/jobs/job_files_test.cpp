@@ -1,5 +1,7 @@
 // Job files of other programs: the mesh and the facts that a reading by hand finds in them (expected.json
 // beside them), scenarios that are read again, and mistakes.
+#include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -261,6 +263,65 @@ TEST_CASE("files and options that contradict each other are refused, each with i
                         kFiles + "torchtitan_llama3_8b.json"},
                        {});
           }) == Ids{"jobs.two"});
+}
+
+TEST_CASE("numbers whose products no job has are refused, not computed") {
+    const Folder folder;
+    const auto read = [&](const std::string& text, const char* name = "run.sh",
+                          JobOptions options = {.world = 8}) {
+        return ids([&] { read_job({folder.write(name, text)}, options); });
+    };
+    using Ids = std::vector<std::string>;
+    const std::string large = " 1099511627776 ", ranks = " 65536 ", size = " 2147483648 ";
+    CHECK(read(kMegatron + "--pipeline-model-parallel-size" + large +
+               "--num-layers-per-virtual-pipeline-stage" + large) ==
+          Ids{"scenario.out_of_range", "scenario.out_of_range"});
+    CHECK(read(kMegatron + "--pipeline-model-parallel-size" + ranks +
+               "--num-layers-per-virtual-pipeline-stage" + size) == Ids{"jobs.layers"});
+    CHECK(read(kMegatron + "--tensor-model-parallel-size" + ranks + "--make-vocab-size-divisible-by" + size +
+               "--context-parallel-size" + ranks + "--expert-model-parallel-size" + ranks) ==
+          Ids{"jobs.too_many_ranks", "jobs.does_not_divide"});
+    CHECK(read("x.py --num-layers 65536 --pipeline-model-parallel-size 65536 --num-experts 7 "
+               "--expert-model-parallel-size 65535 --expert-tensor-parallel-size 65521") ==
+          Ids{"jobs.too_many_ranks", "jobs.does_not_divide"});
+    CHECK(read("x.py --nproc_per_node 65536 --nnodes 65536", "run.sh", {}) == Ids{"jobs.too_many_ranks"});
+    const auto deepspeed = [&](const std::string& batch, JobOptions options) {
+        return read(
+            R"({"train_micro_batch_size_per_gpu": 2147483648, "gradient_accumulation_steps": 2147483648, )" +
+                batch + R"("zero_optimization": {"stage": 1}})",
+            "ds.json", options);
+    };
+    CHECK(deepspeed("\"train_batch_size\": 64, ", {}) == Ids{"jobs.batch"});
+    CHECK(deepspeed("\"train_batch_size\": 64, ", {.world = 65536}) == Ids{"jobs.batch"});
+    CHECK(deepspeed("", {.world = 65536}) == Ids{"jobs.too_many_samples"});
+    CHECK(
+        read(R"({"model_spec": {"model": {"dim": 64, "layers": [{"attention": {"n_heads": 4611686018427387904,
+        "head_dim": 4}}]}}, "training": {}})",
+             "titan.json") == Ids{"scenario.out_of_range", "scenario.out_of_range"});
+}
+
+TEST_CASE("a file without a name's ending is told from a long line at once") {
+    const Folder folder;
+    const std::string file = folder.write("job", "--a " + std::string(400'000, ':'));
+    const auto begin = std::chrono::steady_clock::now();
+    CHECK(ids([&] { read_job({file}, {}); }).size() == 1);
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+}
+
+TEST_CASE("a model's config.json is named from the scenario's folder, or from here") {
+    const Folder folder;
+    const std::string file = folder.write("acc.yaml", "distributed_type: NO\n");
+    JobOptions options{.micro_batch = 1, .seq = 8};
+    options.model = std::filesystem::proximate(kLlama).string();
+    const auto kind = [&](const std::string& path) {
+        Job job = read_job({file}, options);
+        const std::string text =
+            write_scenario(job, path, [](const Message& message) { return message.id; }).text;
+        return text.substr(text.find("hf:"), text.find('"', text.find("hf:")) - text.find("hf:"));
+    };
+    CHECK(kind("") == "hf:" + options.model);
+    CHECK(kind("s.toml") == "hf:" + options.model);
+    CHECK(kind("sub/s.toml") == "hf:../" + options.model);
 }
 
 TEST_CASE("a model's config.json must be that of the job") {

@@ -91,6 +91,9 @@ TEST_CASE("damaged YAML is refused at its place") {
                 before + "," + before + "]\n";
     }
     CHECK(yaml_mistakes(bomb).front().ends_with("yaml.too_many"));
+    std::string texts = "a: &a " + std::string(100'000, 'x') + "\nb: [";
+    for (int i = 0; i < 100; ++i) texts += "*a, ";
+    CHECK(yaml_mistakes(texts + "]\n").front().ends_with("yaml.too_long"));
 }
 
 TEST_CASE("a command line's options are read through quotes, continued lines, arrays and variables") {
@@ -120,6 +123,33 @@ torchrun --nproc_per_node=$GPUS --nnodes "$NODES" pretrain_gpt.py ${ARGS[@]} $MO
                         {"--nnodes", 2},
                         {"--bf16", true},
                         {"--seq-length", 4096}}));
+}
+
+TEST_CASE("what expands to nothing and redirections take no flag's value") {
+    const std::string arrays = "DATA=(\n --lr 1e-4\n)\nMORE=\"--swiglu\"\nNONE=\"\"\n";
+    for (const std::string behind :
+         {"${DATA[@]}", "\"${DATA[@]}\"", "$MORE", "\"$MORE\"", "$NONE", "$@", "\"$@\"", "\"${@}\"", "$*",
+          "2>&1 | tee log.txt", "> log.txt", ">log.txt 2>&1", "&> log.txt", "< in.txt", "2> \"$LOG\""}) {
+        INFO(behind);
+        json read = options(arrays + "x.py --seq-length 8 --bf16 " + behind);
+        for (const char* other : {"--lr", "--swiglu"}) read.erase(other);
+        CHECK(read == json({{"--seq-length", 8}, {"--bf16", true}}));
+    }
+    CHECK(options("x.py --load \"\" --a 2 > log --b '1>2'") ==
+          json({{"--load", nullptr}, {"--a", 2}, {"--b", "1>2"}}));
+}
+
+TEST_CASE("a variable's default is its value where nothing sets it") {
+    CHECK(
+        options(
+            "A=\nB=${B:=4}\nx.py --a ${A-1} --b $B --c ${C-3} --d ${A:-5} --e ${E=6} --f $E --g ${G:?no}") ==
+        json({{"--a", true},
+              {"--b", 4},
+              {"--c", 3},
+              {"--d", 5},
+              {"--e", 6},
+              {"--f", 6},
+              {"--g", "${G:?no}"}}));
 }
 
 TEST_CASE("an option with two values has the last, and is told of") {
