@@ -12,12 +12,12 @@
 
 namespace meshscope::backends {
 
-/// Every backend of this build, by name: "threads", "tcp", "cuda", and where the MPI libraries were there at
-/// build time "mpi", "mpi-openmpi", "mpi-mpich". "cuda" is in every build, and says when it is opened what is
-/// missing: the CUDA module (or another one, by MESHSCOPE_CUDA_MODULE in `environment`: the stand-in), the
-/// driver, a device. So is "nccl", one process a rank, which may lack the NCCL module or NCCL as well.
-/// MESHSCOPE_TF32=1 lets GPUs multiply in TF32. `stopped`: whether this process was told to stop, asked while
-/// ranks over TCP wait for each other; then they throw Cancelled.
+/// Every backend of this build, by name: "threads", "fibers", "tcp", "cuda", and where the MPI libraries were
+/// there at build time "mpi", "mpi-openmpi", "mpi-mpich". "cuda" is in every build, and says when it is
+/// opened what is missing: the CUDA module (or another one, by MESHSCOPE_CUDA_MODULE in `environment`: the
+/// stand-in), the driver, a device. So is "nccl", one process a rank, which may lack the NCCL module or NCCL
+/// as well. MESHSCOPE_TF32=1 lets GPUs multiply in TF32. `stopped`: whether this process was told to stop,
+/// asked while ranks over TCP wait for each other; then they throw Cancelled.
 ///
 /// open() throws InvalidArgument: "backend.not_built" for a name that other builds may have,
 /// "backend.unknown" for any other; both with the possible names. Backends whose ranks are processes take

@@ -21,7 +21,7 @@ class Context {
 
     /// What this thread runs already, to come back to.
     Context();
-    /// `entry(argument)` on a stack of its own of kStackBytes, begun by the first switch to it. Throws
+    /// `entry(argument)` on a stack of its own, begun by the first switch to it. Throws
     /// std::bad_alloc where there is no memory for the stack.
     Context(Entry entry, void* argument);
     /// A context that was begun has left.

@@ -4,7 +4,6 @@
 #include <cxxabi.h>
 #include <ucontext.h>
 
-#include <bit>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
@@ -42,13 +41,14 @@ struct Context::Machine {
         place.uc_stack.ss_size = stack->bytes();
         place.uc_link = nullptr;
         // makecontext hands over ints.
-        const auto me = reinterpret_cast<std::uintptr_t>(this);
+        const auto me = static_cast<uint64_t>(reinterpret_cast<std::uintptr_t>(this));
         makecontext(&place, reinterpret_cast<void (*)()>(&Machine::begin), 2,
                     static_cast<unsigned int>(me >> 32U), static_cast<unsigned int>(me & 0xffffffffU));
     }
 
     static void begin(unsigned int high, unsigned int low) {
-        auto* const me = std::bit_cast<Machine*>((std::uintptr_t{high} << 32U) | low);
+        const uint64_t whole = (uint64_t{high} << 32U) | low;
+        auto* const me = reinterpret_cast<Machine*>(static_cast<std::uintptr_t>(whole));
         me->sanitized->arrive();
         me->entry(me->argument);
         std::abort();

@@ -20,7 +20,6 @@ class FiberTurns final : public threads::Turns {
     /// Runs `body` for every rank, `first` first, and returns when all have left. `body` must not throw.
     void run(int32_t first, const std::function<void(int32_t)>& body);
 
-    void await_first(int32_t /*rank*/) override {}
     void pass(int32_t from, int32_t to) override;
     void leave_to(int32_t to) override { next_ = to; }
 

@@ -19,7 +19,7 @@ FibersWorld::FibersWorld(int32_t size, comm::InterleavingScheduler* scheduler)
 void FibersWorld::run(const std::function<void(comm::Transport&)>& body) {
     FiberTurns turns(size_);
     threads::ThreadWorldState world(size_, std::make_unique<threads::Stepper>(size_, turns, scheduler_));
-    const int32_t first = world.stepper()->enter_all();
+    const int32_t first = world.stepper()->begin();
     turns.run(first, [&](int32_t rank) { threads::run_rank(world, rank, body); });
     if (const std::exception_ptr cause = world.first_cause()) std::rethrow_exception(cause);
 }

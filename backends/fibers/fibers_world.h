@@ -9,8 +9,9 @@
 namespace meshscope::backends::fibers {
 
 /// Ranks that take turns on the thread which calls run(): a world that needs no threads, so it runs where
-/// there are none (in a browser), and a rank costs a stack. A rank goes on until it has to wait for another,
-/// or, with a scheduler, until the scheduler chooses another before a message; the same order every time.
+/// there are none (in a browser), and a rank costs a stack and a queue for each other rank. A rank goes on
+/// until it has to wait for another, or, with a scheduler, until the scheduler chooses another before a
+/// message; the same order every time.
 ///
 /// Messages, errors and diagnoses are those of threads::ThreadsWorld, whose transport and state it uses.
 /// Since nothing runs beside a rank, the moment in which nobody can go on is the moment in which the last one

@@ -4,8 +4,9 @@
 
 namespace meshscope::backends::fibers {
 
-/// Memory for a stack, mapped and not yet taken: the machine gives pages as they are touched. Below it lies a
-/// page that nobody may touch, so that an overflow ends the program there and not in another rank's numbers.
+/// Memory for a stack, mapped and not yet taken: the machine gives pages as they are touched. Below it lie
+/// addresses that nobody may touch, so that an overflow ends the program there and not in another rank's
+/// numbers.
 class Stack {
   public:
     /// `bytes` are a multiple of the page's. Throws std::bad_alloc.
@@ -19,7 +20,7 @@ class Stack {
 
   private:
     std::byte* bottom_;
-    std::size_t bytes_, guard_bytes_;
+    std::size_t bytes_;
 };
 
 }  // namespace meshscope::backends::fibers

@@ -1,6 +1,7 @@
 #include "backends/threads/rank_body.h"
 
 #include <exception>
+#include <optional>
 
 #include "backends/threads/stepper.h"
 #include "backends/threads/thread_transport.h"
@@ -9,14 +10,15 @@ namespace meshscope::backends::threads {
 
 void run_rank(ThreadWorldState& world, int32_t rank, const std::function<void(comm::Transport&)>& body) {
     {
-        ThreadTransport transport(world, rank);
+        std::optional<ThreadTransport> transport;
         try {
-            body(transport);
+            transport.emplace(world, rank);
+            body(*transport);
             // What was posted and never waited for: its buffer may be gone.
-            transport.withdraw();
+            transport->withdraw();
             world.finish(rank);
         } catch (...) {
-            transport.withdraw();
+            if (transport) transport->withdraw();
             world.settle(rank, std::current_exception());
         }
     }

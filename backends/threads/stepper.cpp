@@ -6,7 +6,7 @@
 namespace meshscope::backends::threads {
 
 Stepper::Stepper(int32_t ranks, Turns& turns, comm::InterleavingScheduler* scheduler)
-    : turns_(turns), scheduler_(scheduler), slots_(static_cast<std::size_t>(ranks)), missing_(ranks) {
+    : turns_(turns), scheduler_(scheduler), slots_(static_cast<std::size_t>(ranks)) {
     for (int32_t r = 0; r < ranks; ++r)
         slot(r).next = {GlobalRank{r}, comm::NextStep::What::start, GlobalRank{r}, {}, 0, nullptr};
     if (scheduler_ != nullptr) runnable_.reserve(slots_.size());
@@ -39,21 +39,10 @@ void Stepper::hand_over(int32_t rank) {
         turns_.pass(rank, next);
 }
 
-void Stepper::enter(int32_t rank) {
-    slot(rank).state = State::ready;
-    // The last to come holds the token; what the others wrote is seen through the counter.
-    if (missing_.fetch_sub(1, std::memory_order_acq_rel) == 1)
-        hand_over(rank);
-    else
-        turns_.await_first(rank);
-}
-
-int32_t Stepper::enter_all() {
-    missing_.store(0, std::memory_order_relaxed);
-    for (std::size_t r = 0; r < slots_.size(); ++r) {
-        slots_[r].state = State::ready;
-        if (scheduler_ == nullptr) waiting_.push_back(static_cast<int32_t>(r));
-    }
+int32_t Stepper::begin() {
+    if (scheduler_ == nullptr)
+        for (std::size_t r = 0; r < slots_.size(); ++r)
+            if (slots_[r].state == State::ready) waiting_.push_back(static_cast<int32_t>(r));
     return next_rank();
 }
 
@@ -79,10 +68,8 @@ void Stepper::ready(int32_t rank) {
 }
 
 void Stepper::leave(int32_t rank) {
-    RankSlot& mine = slot(rank);
-    const bool absent = mine.state == State::absent;
-    mine.state = State::gone;
-    if (!absent || missing_.fetch_sub(1, std::memory_order_acq_rel) == 1) hand_over(rank);
+    slot(rank).state = State::gone;
+    hand_over(rank);
 }
 
 }  // namespace meshscope::backends::threads

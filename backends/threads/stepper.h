@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -27,28 +26,27 @@ class Stepper {
     /// Whether ranks stop before each message for a scheduler to choose.
     bool chooses() const { return scheduler_ != nullptr; }
 
-    /// Of ranks that come by themselves: `rank` is there; returns when it is let go on for the first time.
-    /// The first choice is made once all are there, so it does not depend on which came first.
-    void enter(int32_t rank);
-    /// Of ranks that are begun by their first turn: all are there. Returns whose the first turn is.
-    int32_t enter_all();
+    static constexpr int32_t kNobody = -1;
+
+    /// `rank` will not come: nothing could run it. Before begin().
+    void never_comes(int32_t rank) { slot(rank).state = State::gone; }
+    /// All that come are there, and no choice was made before: returns whose the first turn is, or kNobody.
+    int32_t begin();
     /// The rank is about to do `next`: others may come first. Returns when it may.
     void step(const comm::NextStep& next);
     /// The rank cannot go on until ready(); the token goes to another.
     void block(int32_t rank);
     /// What `rank` was blocked for has come. By the holder of the token.
     void ready(int32_t rank);
-    /// The rank's body is over, or it never began.
+    /// The rank's body is over.
     void leave(int32_t rank);
 
   private:
-    enum class State : uint8_t { absent, ready, blocked, gone };
+    enum class State : uint8_t { ready, blocked, gone };
     struct RankSlot {
-        State state = State::absent;
+        State state = State::ready;
         comm::NextStep next;
     };
-
-    static constexpr int32_t kNobody = -1;
 
     RankSlot& slot(int32_t rank) { return slots_[static_cast<std::size_t>(rank)]; }
     /// Who gets the token now.
@@ -60,7 +58,6 @@ class Stepper {
     Turns& turns_;
     comm::InterleavingScheduler* scheduler_;
     std::vector<RankSlot> slots_;
-    std::atomic<int32_t> missing_;  ///< ranks that did not come yet
     std::vector<comm::NextStep> runnable_;
     std::deque<int32_t> waiting_;  ///< without a scheduler: those that can go on, the next first
 };

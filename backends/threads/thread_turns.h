@@ -15,7 +15,12 @@ class ThreadTurns final : public Turns {
   public:
     explicit ThreadTurns(int32_t ranks) : tokens_(static_cast<std::size_t>(ranks)) {}
 
-    void await_first(int32_t rank) override { await(rank); }
+    /// Returns when it is the turn of `rank`: the first thing that its thread does.
+    void await(int32_t rank) {
+        std::atomic<uint32_t>& token = token_of(rank);
+        token.wait(0, std::memory_order_acquire);
+        token.store(0, std::memory_order_relaxed);
+    }
     void pass(int32_t from, int32_t to) override {
         leave_to(to);
         await(from);
@@ -32,11 +37,6 @@ class ThreadTurns final : public Turns {
     };
 
     std::atomic<uint32_t>& token_of(int32_t rank) { return tokens_[static_cast<std::size_t>(rank)].here; }
-    void await(int32_t rank) {
-        std::atomic<uint32_t>& token = token_of(rank);
-        token.wait(0, std::memory_order_acquire);
-        token.store(0, std::memory_order_relaxed);
-    }
 
     std::vector<Token> tokens_;
 };

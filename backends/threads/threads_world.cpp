@@ -28,24 +28,26 @@ void ThreadsWorld::run(const std::function<void(comm::Transport&)>& body) {
         stepper = std::make_unique<Stepper>(size_, *turns, scheduler_);
     }
     ThreadWorldState world(size_, std::move(stepper));
-    const auto enter_and_run = [&](int32_t rank) {
-        if (world.stepper() != nullptr) world.stepper()->enter(rank);
+    const auto come_and_run = [&](int32_t rank) {
+        if (turns) turns->await(rank);
         run_rank(world, rank, body);
     };
     std::vector<std::thread> threads;
     threads.reserve(static_cast<std::size_t>(size_));
     for (int32_t rank = 0; rank < size_; ++rank) {
         try {
-            threads.push_back(start_thread([&enter_and_run, rank] { enter_and_run(rank); }));
+            threads.push_back(start_thread([&come_and_run, rank] { come_and_run(rank); }));
         } catch (...) {
             // The system has no thread for this rank: it failed before it began, and so did those after it.
             for (int32_t missing = rank; missing < size_; ++missing) {
                 world.settle(missing, std::current_exception());
-                if (world.stepper() != nullptr) world.stepper()->leave(missing);
+                if (turns) world.stepper()->never_comes(missing);
             }
             break;
         }
     }
+    if (turns)
+        if (const int32_t first = world.stepper()->begin(); first != Stepper::kNobody) turns->leave_to(first);
     for (std::thread& thread : threads) thread.join();
     if (const std::exception_ptr cause = world.first_cause()) std::rethrow_exception(cause);
 }

@@ -9,11 +9,9 @@ namespace meshscope::backends::threads {
 class Turns {
   public:
     virtual ~Turns() = default;
-    /// `rank` is there; returns when it is its turn for the first time.
-    virtual void await_first(int32_t rank) = 0;
     /// `from`, whose turn it is, stops and `to` goes on; returns when it is the turn of `from` again.
     virtual void pass(int32_t from, int32_t to) = 0;
-    /// The rank whose turn it is has left: the turn is `to`'s.
+    /// The rank whose turn it is has left, or nobody had one yet: the turn is `to`'s.
     virtual void leave_to(int32_t to) = 0;
 };
 

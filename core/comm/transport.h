@@ -113,10 +113,10 @@ DeviceQueues* queues_of(Transport& transport);
 /// CallRounds's; nothing where ranks share a process and who waits for whom is known.
 void end_calls(Transport& transport, Channel first);
 
-/// Some ranks that can reach each other. run() runs `body` once for each rank that lives here (all of them on
-/// threads, one in a process backend) and returns when all have ended. A rank that throws aborts the world:
-/// the others stop in their next or present transport call, and run() rethrows the error that came first in
-/// time.
+/// Some ranks that can reach each other. run() runs `body` once for each rank that lives here (all of them in
+/// one process, or one in a process backend) and returns when all have ended. A rank that throws aborts the
+/// world: the others stop in their next or present transport call, and run() rethrows the error that came
+/// first in time.
 class World {
   public:
     virtual ~World() = default;

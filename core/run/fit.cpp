@@ -285,13 +285,13 @@ namespace {
 
 /// What a process maps beside its tensors.
 int64_t mapped_beside(const scenario::Scenario& s, const RunPlace& place, int32_t ranks) {
-    const bool threads = is_of_one_process(place.backend);
+    const bool one_process = is_of_one_process(place.backend);
     const auto cores = static_cast<int32_t>(std::thread::hardware_concurrency());
     // A rank's thread and its helper (comm/stream_executor.h); over tcp another that hears, and where the
     // process was started by this program one that tells.
-    const int64_t stacks = (2 * ranks <= cores ? 2 : 1) * int64_t{ranks} + (threads ? 0 : 2);
-    int64_t bytes =
-        place.backend == "fibers" ? int64_t{ranks} * kFiberStackBytes : stacks * thread_stack_bytes();
+    const int64_t stacks = (2 * ranks <= cores ? 2 : 1) * int64_t{ranks} + (one_process ? 0 : 2);
+    int64_t bytes = place.backend == "fibers" ? int64_t{ranks} * (kFiberStackBytes + kFiberGuardBytes)
+                                              : stacks * thread_stack_bytes();
     if (s.calls.empty()) bytes += tensor::matrix_product_library_bytes();
     return bytes + place.library_bytes;
 }

@@ -13,7 +13,8 @@ namespace meshscope::run {
 /// Where a run is to happen.
 struct RunPlace {
     std::string backend = "threads";
-    int32_t ranks_here = 0;  ///< ranks on this machine where they are processes; threads are all here
+    int32_t ranks_here =
+        0;  ///< ranks on this machine where they are processes; those of one process are all here
     trace::Level level = trace::Level::off;
     int64_t library_bytes = 0;  ///< what the backend's library maps in each process
 };
@@ -47,7 +48,7 @@ int32_t ranks_on_machine(const scenario::Scenario& scenario, const RunPlace& pla
 void require_fit(const scenario::Scenario& scenario, const RunPlace& place,
                  const std::optional<FreeMemory>& free);
 /// Refuses a run of which a process here could not map what it needs: its ranks' tensors, and beside them
-/// threads' stacks and the libraries of numbers and of messages. Throws as above, "run.does_not_fit_process"
+/// stacks and the libraries of numbers and of messages. Throws as above, "run.does_not_fit_process"
 /// {option} beside the others: "ulimit -v" or "ulimit -d".
 void require_process_fit(const scenario::Scenario& scenario, const RunPlace& place, const AddressSpace& left);
 /// Both, with what this machine has free and this process may map now. Cost for a small run: 0.3 ms.
