@@ -1,6 +1,10 @@
 #include "app/cli/run_json.h"
 
+#include <utility>
+#include <vector>
+
 #include "core/base/json_text.h"
+#include "core/data/safetensors.h"
 #include "core/memory/ledger.h"
 #include "core/trace/recorded.h"
 
@@ -88,6 +92,13 @@ std::string run_json(const run::RunResult& result) {
     out["collectives"] = std::move(collectives);
     out["memory"] = std::move(memory);
     return json_text(out, 1) + "\n";
+}
+
+void save_parameters(const run::RunResult& result, const std::string& path) {
+    std::vector<data::NamedTensor> tensors;
+    for (const run::NamedArray& array : result.parameters)
+        tensors.push_back(data::named_floats(array.name, array.shape, array.numbers));
+    data::write_safetensors(path, std::move(tensors));
 }
 
 }  // namespace meshscope::cli

@@ -11,4 +11,8 @@ namespace meshscope::cli {
 /// rank's memory peak; and where a device tells what its allocator gave out, that.
 std::string run_json(const run::RunResult& result);
 
+/// `run --save`: the trained parameters as safetensors, each whole, in float32. Throws IoError
+/// "file.cannot_write".
+void save_parameters(const run::RunResult& result, const std::string& path);
+
 }  // namespace meshscope::cli

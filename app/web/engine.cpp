@@ -12,7 +12,6 @@
 #include "app/i18n/error_text.h"
 #include "backends/registry.h"
 #include "core/base/replace_file.h"
-#include "core/data/safetensors.h"
 #include "core/run/run.h"
 #include "core/scenario/evaluate.h"
 #include "core/scenario/scenario.h"
@@ -70,12 +69,7 @@ bool read_arguments(const std::vector<std::string>& words, Arguments& read) {
 i18n::ExitCode write(const Arguments& arguments, const scenario::Scenario& scenario,
                      const run::RunResult& result) {
     if (!arguments.trace.empty()) trace::write_trace(*result.trace, arguments.trace);
-    if (!arguments.save.empty()) {
-        std::vector<data::NamedTensor> tensors;
-        for (const run::NamedArray& array : result.parameters)
-            tensors.push_back(data::named_floats(array.name, array.shape, array.numbers));
-        data::write_safetensors(arguments.save, std::move(tensors));
-    }
+    if (!arguments.save.empty()) cli::save_parameters(result, arguments.save);
     if (arguments.json == "-")
         std::cout << cli::run_json(result);
     else if (!arguments.json.empty())

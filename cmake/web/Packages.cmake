@@ -9,7 +9,7 @@ set(web_headers ${CMAKE_BINARY_DIR}/headers)
 file(MAKE_DIRECTORY ${web_headers})
 foreach(name IN ITEMS fmt toml++ nlohmann)
   if(NOT EXISTS ${MESHSCOPE_WEB_HEADERS}/${name})
-    message(FATAL_ERROR "${name}'s headers are not in ${MESHSCOPE_WEB_HEADERS}; scripts/test --configure-only installs them")
+    message(FATAL_ERROR "${name}'s headers are not in ${MESHSCOPE_WEB_HEADERS}; scripts/web installs them")
   endif()
   file(CREATE_LINK ${MESHSCOPE_WEB_HEADERS}/${name} ${web_headers}/${name} SYMBOLIC)
 endforeach()
@@ -35,7 +35,7 @@ add_library(web_pugixml STATIC ${MESHSCOPE_WEB_SOURCES}/pugixml/pugixml.cpp)
 target_include_directories(web_pugixml SYSTEM PUBLIC ${MESHSCOPE_WEB_SOURCES}/pugixml)
 add_library(pugixml::pugixml ALIAS web_pugixml)
 
-# What libc++ 14 lacks, before every file of ours; exceptions, which emscripten leaves out unless asked.
+# What emscripten's libc++ lacks, before every file of ours; exceptions, which emscripten leaves out unless asked.
 target_include_directories(meshscope_options SYSTEM INTERFACE ${CMAKE_CURRENT_LIST_DIR}/shim)
 target_compile_options(meshscope_options INTERFACE -fexceptions -include ${CMAKE_CURRENT_LIST_DIR}/shim/standard_library.h)
 target_link_options(meshscope_options INTERFACE -fexceptions)

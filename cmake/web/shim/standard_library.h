@@ -1,5 +1,5 @@
 // Included before every file of the web build (CMakeLists.txt): the parts of the C++20 library that the engine uses and
-// libc++ 14, which Debian 12's emscripten has, lacks: bit_cast, and the algorithms of std::ranges, here over those of
+// the libc++ of Debian 12's emscripten (3.1.6) lacks: bit_cast, and the algorithms of std::ranges, here over those of
 // std. Each takes what the engine hands it, not all that the standard allows. Where the library brings them itself
 // (__cpp_lib_ranges), nothing is added.
 #pragma once
@@ -128,6 +128,16 @@ struct web_in_out {
     Out out;
 };
 
+namespace web {
+
+/// What an algorithm that went through all of `range` and wrote up to `end` returns.
+template <class R, class O>
+constexpr auto behind(R& range, O end) {
+    return web_in_out<decltype(std::end(range)), O>{std::end(range), end};
+}
+
+}  // namespace web
+
 // An algorithm over a range, or over two iterators, and a predicate.
 #define MESHSCOPE_WEB_PREDICATE(name)                                                                    \
     inline constexpr struct web_##name {                                                                 \
@@ -241,30 +251,26 @@ inline constexpr struct web_equal {
 inline constexpr struct web_copy {
     template <web::Range R, class O>
     constexpr auto operator()(R&& range, O out) const {
-        O end = std::copy(std::begin(range), std::end(range), out);
-        return web_in_out<decltype(std::end(range)), O>{std::end(range), end};
+        return web::behind(range, std::copy(std::begin(range), std::end(range), out));
     }
 } copy{};
 inline constexpr struct web_copy_if {
     template <web::Range R, class O, class F, class P = identity>
     constexpr auto operator()(R&& range, O out, F f, P p = {}) const {
-        O end = std::copy_if(std::begin(range), std::end(range), out, web::projected(f, p));
-        return web_in_out<decltype(std::end(range)), O>{std::end(range), end};
+        return web::behind(range, std::copy_if(std::begin(range), std::end(range), out, web::projected(f, p)));
     }
 } copy_if{};
 inline constexpr struct web_move {
     template <web::Range R, class O>
     constexpr auto operator()(R&& range, O out) const {
-        O end = std::move(std::begin(range), std::end(range), out);
-        return web_in_out<decltype(std::end(range)), O>{std::end(range), end};
+        return web::behind(range, std::move(std::begin(range), std::end(range), out));
     }
 } move{};
 inline constexpr struct web_transform {
     template <web::Range R, class O, class F, class P = identity>
         requires(!web::Range<O>)
     constexpr auto operator()(R&& range, O out, F f, P p = {}) const {
-        O end = std::transform(std::begin(range), std::end(range), out, web::projected(f, p));
-        return web_in_out<decltype(std::end(range)), O>{std::end(range), end};
+        return web::behind(range, std::transform(std::begin(range), std::end(range), out, web::projected(f, p)));
     }
     template <web::Range A, web::Range B, class O, class F>
     constexpr auto operator()(A&& a, B&& b, O out, F f) const {
