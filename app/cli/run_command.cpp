@@ -24,9 +24,9 @@
 #include "core/base/replace_file.h"
 #include "core/base/shell_word.h"
 #include "core/base/text.h"
-#include "core/data/safetensors.h"
 #include "core/launch/placement.h"
 #include "core/run/fit.h"
+#include "core/run/plan.h"
 #include "core/scenario/words.h"
 #include "core/trace/part_file.h"
 #include "core/trace/store.h"
@@ -80,10 +80,7 @@ void write_outputs(const RunArguments& options, const run::RunResult& result, Co
         written.push_back(options.trace);
     }
     if (!options.save.empty() && !save_was_refused(result, options.save)) {
-        std::vector<data::NamedTensor> tensors;
-        for (const run::NamedArray& array : result.parameters)
-            tensors.push_back(data::named_floats(array.name, array.shape, array.numbers));
-        data::write_safetensors(options.save, std::move(tensors));
+        save_parameters(result, options.save);
         written.push_back(options.save);
     }
     if (options.json == "-") {
@@ -130,7 +127,7 @@ std::string choose_backend(const RunArguments& options, const launch::Placement&
     const bool mpi = placement.launcher == Launcher::openmpi || placement.launcher == Launcher::mpich;
     if (options.backend.empty()) {
         if (placement.launcher == Launcher::none || placement.world_size == 1)
-            return scenario.backend.empty() ? "threads" : scenario.backend;
+            return run::backend_of(scenario, {});
         return mpi ? "mpi" : "tcp";
     }
     refuse_threads_in_launcher(options.backend, scenario::world_size(scenario), placement);

@@ -194,8 +194,8 @@ void refuse_empty_values(const CLI::App& command) {
 
 void refuse_threads_in_launcher(const std::string& backend, int32_t ranks,
                                 const launch::Placement& placement) {
-    const bool threads = is_of_one_process(backend) || backend.starts_with("cuda");
-    if (!threads || placement.world_size == 1) return;
+    const bool one_process = is_of_one_process(backend) || backend.starts_with("cuda");
+    if (!one_process || placement.world_size == 1) return;
     throw UsageError({"cli.run.threads_in_launcher",
                       {{"backend", backend},
                        {"launcher", launch::launcher_name(placement)},

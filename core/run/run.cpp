@@ -43,22 +43,22 @@ NotFinite first_finding(std::span<const RankResult> results, int32_t step) {
     return first_of(findings).value_or(nothing);
 }
 
-/// All ranks, as threads of this process.
-void train_threads(comm::World& world, const RunPlan& plan, RunControl& control,
-                   std::vector<RankResult>& results) {
+/// All ranks, in this process.
+void train_here(comm::World& world, const RunPlan& plan, RunControl& control,
+                std::vector<RankResult>& results) {
     world.run([&](comm::Transport& transport) {
         train_rank(transport, plan, control, result_of(transport, results));
     });
 }
 
 /// Runs the steps up to a bad one again, every rank looking at what it makes.
-NotFinite search_threads(const Backends& backends, const RunPlan& first, const RunControl& control,
-                         int32_t step) {
+NotFinite search_here(const Backends& backends, const RunPlan& first, const RunControl& control,
+                      int32_t step) {
     const RunPlan plan = plan_search(first, step);
     RunControl again{.vote = StopVote(plan.options.cancel), .epoch_ns = control.epoch_ns};
     std::vector<RankResult> results(static_cast<std::size_t>(plan.world_size()));
     const auto world = backends.open(plan.options.backend, {plan.world_size()});
-    train_threads(*world, plan, again, results);
+    train_here(*world, plan, again, results);
     return first_finding(results, step);
 }
 
@@ -194,9 +194,7 @@ void leave_failed(const RunPlan& plan, std::vector<RankResult> results, const st
 }  // namespace
 
 RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backends,
-                       const RunOptions& given) {
-    RunOptions options = given;
-    if (options.backend.empty() && scenario.backend.empty()) options.backend = backends.names().front();
+                       const RunOptions& options) {
     if (scenario.checkpoint.temporary && scenario.checkpoint.folder.empty())
         return run_in_temporary_folder(scenario, backends, options);
     RunPlan plan = plan_run(scenario, options);
@@ -214,7 +212,7 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
                        .run_id = std::chrono::system_clock::now().time_since_epoch().count()};
     try {
         if (world->whole())
-            train_threads(*world, plan, control, outcome.results);
+            train_here(*world, plan, control, outcome.results);
         else
             world->run([&](comm::Transport& transport) { train_process(transport, plan, control, outcome); });
     } catch (const std::exception& error) {
@@ -226,7 +224,7 @@ RunResult run_scenario(const scenario::Scenario& scenario, const Backends& backe
         refuse_faults_that_never_came(plan.scenario, outcome.results);
         if (world->whole())
             if (const auto step = first_step_not_finite(plan, outcome.results))
-                outcome.not_finite = search_threads(backends, plan, control, *step);
+                outcome.not_finite = search_here(backends, plan, control, *step);
         result = merge_run(plan, std::move(outcome.results));
         result.not_finite = std::move(outcome.not_finite);
     }

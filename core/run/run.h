@@ -22,7 +22,8 @@ namespace meshscope::run {
 /// What is asked of a world beyond its kind.
 struct WorldRequest {
     int32_t size = 1;  ///< ranks
-    /// Not null: one rank runs at a time, in the order it says (threads only). Outlives the world.
+    /// Not null: one rank runs at a time, in the order it says (ranks of one process only). Outlives the
+    /// world.
     comm::InterleavingScheduler* scheduler = nullptr;
     /// How processes find each other over TCP: "env://" (or ""), "tcp://host:port", "file:///path".
     std::string init_method{};
@@ -50,7 +51,7 @@ class Backends {
 inline constexpr const char* kResumeAuto = "auto";
 
 struct RunOptions {
-    std::string backend;                       ///< "": the scenario's, and where it names none "threads"
+    std::string backend;                       ///< "": see backend_of() in plan.h
     std::string init_method;                   ///< see WorldRequest
     std::chrono::milliseconds timeout{0};      ///< see WorldRequest
     std::function<void(const Message&)> tell;  ///< see WorldRequest

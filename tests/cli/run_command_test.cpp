@@ -210,6 +210,35 @@ TEST_CASE("run --trace writes a record that reads back") {
     CHECK(trace.info.scenario == kToy);
 }
 
+TEST_CASE(
+    "the backend is the option's, else the scenario's, else threads, and fibers go on where threads saved") {
+    const program::Folder folder;
+    const auto run_on = [&](const std::string& text, const std::vector<std::string>& more) {
+        std::vector<std::string> words{"run", folder.write("s.toml", text), "-q", "--json",
+                                       folder.file("o.json")};
+        words.insert(words.end(), more.begin(), more.end());
+        const auto ended = program::run(words);
+        INFO(ended.err);
+        REQUIRE(ended.exit_code == 0);
+        return golden::read_json(folder.file("o.json"));
+    };
+    const std::string fibers = kToy + "[run]\nbackend = \"fibers\"\n";
+    const json plain = run_on(kToy, {}), named = run_on(fibers, {}),
+               asked = run_on(fibers, {"--backend", "threads"});
+    CHECK(plain["backend"] == "threads");
+    CHECK(named["backend"] == "fibers");
+    CHECK(asked["backend"] == "threads");
+    CHECK(named["losses"] == plain["losses"]);
+
+    const std::string saves = "[checkpoint]\nfolder = \"" + folder.file("saved") + "\"\n";
+    std::string longer = fibers + saves;
+    longer.replace(longer.find("steps = 2"), 9, "steps = 4");
+    const json whole = run_on(longer, {});
+    std::filesystem::remove_all(folder.file("saved"));
+    run_on(kToy + saves, {});
+    CHECK(run_on(longer, {"--resume", "auto"})["losses"] == whole["losses"]);
+}
+
 TEST_CASE("where nobody looks for Ctrl-C, the first one ends the program") {
     // Without the default action this would go on for minutes.
     const auto ended = program::run({"bench", "collectives", "--ranks", "4", "--sizes", "64M", "--ops",
