@@ -62,8 +62,8 @@ def main():
     print(f"gate = {count(block.gate):,}")
     print(f"layer = {count(block):,}")
     print(f"total = {count(model):,}")
-    print(f"forward = {forward.get_total_flops() / 1e6:.2f}")
-    print(f"both = {(forward.get_total_flops() + backward.get_total_flops()) / 1e6:.2f}")
+    print(f"forward = {forward.get_total_flops():,}")
+    print(f"both = {forward.get_total_flops() + backward.get_total_flops():,}")
     model.head.weight = model.tok.weight
     print(f"change.total = {count(model):,}")
 

@@ -8,16 +8,17 @@ from torch.utils.checkpoint import checkpoint
 from torch.utils.flop_counter import FlopCounterMode
 
 C = json.loads((pathlib.Path(__file__).parent.parent / "101_config" / "config.json").read_text())
-DIM, HIDDEN, VOCAB = C["hidden_size"], C["intermediate_size"], C["vocab_size"]
-LAYERS, HEADS, KV_HEADS = C["num_hidden_layers"], C["num_attention_heads"], C["num_key_value_heads"]
-HEAD, SEQ = DIM // HEADS, 16
+DIM, HIDDEN, LAYERS = C["hidden_size"], C["intermediate_size"], C["num_hidden_layers"]
+HEADS, KV_HEADS, VOCAB = C["num_attention_heads"], C["num_key_value_heads"], C["vocab_size"]
+HEAD = DIM // HEADS
+SEQ = 16
 
 
 class Block(nn.Module):
     def __init__(self):
         super().__init__()
         self.ln1, self.ln2 = nn.RMSNorm(DIM), nn.RMSNorm(DIM)
-        self.wq, self.wo = nn.Linear(DIM, DIM, bias=False), nn.Linear(DIM, DIM, bias=False)
+        self.wq, self.wo = nn.Linear(DIM, HEADS * HEAD, bias=False), nn.Linear(HEADS * HEAD, DIM, bias=False)
         self.wk, self.wv = (nn.Linear(DIM, KV_HEADS * HEAD, bias=False) for _ in range(2))
         self.gate, self.up = (nn.Linear(DIM, HIDDEN, bias=False) for _ in range(2))
         self.down = nn.Linear(HIDDEN, DIM, bias=False)
@@ -59,10 +60,10 @@ def main():
     forward = 4 * LAYERS * DIM * pairs  # two products, a multiplication and an addition each
     attention = forward + 5 * forward // 2  # FlashAttention's backward: five products to forward's two
     linear = products(again=False)
-    print(f"linear = {linear / 1e6:.1f}")
-    print(f"attention = {attention / 1e6:.1f}")
-    print(f"both = {(linear + attention) / 1e6:.1f}")
-    print(f"again.done = {(products(again=True) + attention + forward) / 1e6:.1f}")
+    print(f"linear = {linear:,}")
+    print(f"attention = {attention:,}")
+    print(f"both = {linear + attention:,}")
+    print(f"again.done = {products(again=True) + attention + forward:,}")
 
 
 if __name__ == "__main__":
