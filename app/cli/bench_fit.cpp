@@ -37,15 +37,9 @@ ordered_json fits_of(const NcclTests& file) {
     ordered_json fits;
     for (const bool in_place : {false, true})
         for (const bool relative : {false, true}) {
-            std::vector<time::LinkPoint> points;
-            for (const time::NcclRow& row : file.rows) {
-                const double us = in_place ? row.in_place_us : row.out_of_place_us;
-                if (!row.wrong && row.bytes > 0 && us > 0)
-                    points.push_back({file.steps(), file.factor() * static_cast<double>(row.bytes), us});
-            }
             const std::string name =
                 std::string(in_place ? "in_place" : "out_of_place") + (relative ? "_relative" : "_absolute");
-            fits[name] = json_of(time::fit_link(points, relative));
+            fits[name] = json_of(time::fit_link(time::points_of(file, in_place), relative));
         }
     return fits;
 }
@@ -118,7 +112,9 @@ void tell(const std::vector<FittedLink>& links, const std::string& base, Command
 
 void fit_profile(const ProfileFit& asked, CommandContext& context) {
     context.json_errors = asked.json;
-    check_outputs({{asked.out, FileKind::profile}}, asked.files, asked.force);
+    std::vector<std::string> inputs = asked.files;
+    if (asked.base.ends_with(".toml")) inputs.push_back(asked.base);
+    check_outputs({{asked.out, FileKind::profile}}, inputs, asked.force);
     time::Profile profile = profile_option(asked.base);
     const std::string base = profile.name;
     std::vector<NcclTests> files;

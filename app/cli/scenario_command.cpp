@@ -19,6 +19,8 @@
 #include "core/base/text.h"
 #include "core/jobs/read_job.h"
 #include "core/jobs/write.h"
+#include "core/nn/model/spec.h"
+#include "core/scenario/readers.h"
 
 namespace meshscope::cli {
 namespace {
@@ -148,6 +150,9 @@ void make(const FromArguments& arguments, CommandContext& context) {
     if (!arguments.options.model.empty()) inputs.push_back(arguments.options.model);
     if (!arguments.out.empty()) check_outputs({{arguments.out, FileKind::scenario}}, inputs, arguments.force);
     Job job = jobs::read_job(arguments.files, arguments.options);
+    // Files that the job's own name.
+    if (!arguments.out.empty())
+        check_outputs({{arguments.out, FileKind::scenario}}, job.files, arguments.force);
     if (!job.missing.empty()) {
         if (!arguments.json) refuse_missing(job);
         context.exit_code = ExitCode::bad_input;
@@ -180,14 +185,13 @@ void add_scenario_command(CLI::App& app, CommandContext& context) {
             ->check(CLI::Range(int64_t{1}, most))
             ->type_name("N");
     };
-    constexpr int64_t kMostRanks = 65536, kMostSamples = int64_t{1} << 31, kMostTokens = int64_t{1} << 20;
-    number("--world", arguments->options.world, "world", kMostRanks);
-    number("--ranks-per-node", arguments->options.ranks_per_node, "ranks_per_node", kMostRanks);
-    number("--micro-batch", arguments->options.micro_batch, "micro_batch", kMostSamples);
-    number("--accumulate", arguments->options.accumulate, "accumulate", kMostSamples);
-    number("--global-batch", arguments->options.global_batch, "global_batch", kMostSamples);
-    number("--seq", arguments->options.seq, "seq", kMostTokens);
-    number("--vocab", arguments->options.vocab, "vocab", kMostTokens);
+    number("--world", arguments->options.world, "world", scenario::kMostRanks);
+    number("--ranks-per-node", arguments->options.ranks_per_node, "ranks_per_node", scenario::kMostRanks);
+    number("--micro-batch", arguments->options.micro_batch, "micro_batch", jobs::kMostSamples);
+    number("--accumulate", arguments->options.accumulate, "accumulate", jobs::kMostSamples);
+    number("--global-batch", arguments->options.global_batch, "global_batch", jobs::kMostSamples);
+    number("--seq", arguments->options.seq, "seq", nn::kMostSize);
+    number("--vocab", arguments->options.vocab, "vocab", nn::kMostSize);
     command->add_flag("--force", arguments->force, help("force"));
     command->add_flag("--json", arguments->json, context.text("cli.help.json"));
     command->callback([arguments, command, &context] {

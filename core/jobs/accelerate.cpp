@@ -1,34 +1,31 @@
+#include <optional>
 #include <string>
 
-#include "core/base/text.h"
 #include "core/jobs/programs.h"
 #include "core/jobs/table.h"
 
 namespace meshscope::jobs {
 namespace {
 
-bool is(const std::optional<std::string>& text, std::string_view word) {
-    return text && equal_ignoring_case(*text, word);
+/// What FSDP1 cuts, of either of its two keys, by word or by number.
+std::optional<std::string> sharding_of(const Table& fsdp, const char* key) {
+    return fsdp.word(key, {{"FULL_SHARD", "full_shard"},
+                           {"SHARD_GRAD_OP", "shard_grad_op"},
+                           {"NO_SHARD", "no_shard"},
+                           {"HYBRID_SHARD", "hybrid_shard"},
+                           {"HYBRID_SHARD_ZERO2", "hybrid_shard_zero2"},
+                           {"1", "full_shard"},
+                           {"2", "shard_grad_op"},
+                           {"3", "no_shard"},
+                           {"4", "hybrid_shard"},
+                           {"5", "hybrid_shard_zero2"}});
 }
 
-/// A value that an older file has as a number and a newer one as a word.
-std::string word_of(const Table& table, std::string_view key) {
-    return table.has(key) ? table.shown(key) : "";
-}
-
-/// FULL_SHARD … HYBRID_SHARD_ZERO2, or their numbers, as this project's words.
-const char* sharding_word(const std::string& word) {
-    constexpr std::pair<const char*, const char*> kWords[] = {{"FULL_SHARD", "full_shard"},
-                                                              {"SHARD_GRAD_OP", "shard_grad_op"},
-                                                              {"NO_SHARD", "no_shard"},
-                                                              {"HYBRID_SHARD", "hybrid_shard"},
-                                                              {"HYBRID_SHARD_ZERO2", "hybrid_shard_zero2"}};
-    int number = 0;
-    for (const auto& [theirs, ours] : kWords) {
-        ++number;
-        if (equal_ignoring_case(word, theirs) || word == std::to_string(number)) return ours;
-    }
-    return nullptr;
+/// What is wrapped into units.
+std::optional<std::string> wrap_of(const Table& fsdp) {
+    return fsdp.word(
+        "fsdp_auto_wrap_policy",
+        {{"TRANSFORMER_BASED_WRAP", "layers"}, {"SIZE_BASED_WRAP", "size"}, {"NO_WRAP", "none"}});
 }
 
 void accelerate_fsdp1(const Table& fsdp, Job& job) {
@@ -36,32 +33,30 @@ void accelerate_fsdp1(const Table& fsdp, Job& job) {
         fsdp.put("fsdp_version", "strategy", std::string("fsdp1"));
     else
         fall_back(job, "strategy", std::string("fsdp1"), "fsdp_config.fsdp_version");
-    const std::string sharding = word_of(fsdp, "fsdp_sharding_strategy");
-    if (sharding.empty())
-        fall_back(job, "sharding_strategy", std::string("full_shard"), "fsdp_sharding_strategy");
-    else if (const char* const word = sharding_word(sharding))
-        fsdp.put("fsdp_sharding_strategy", "sharding_strategy", std::string(word));
-    else
-        fsdp.report(
-            {"jobs.unknown_word", {{"key", std::string("fsdp_sharding_strategy")}, {"word", sharding}}},
-            {"jobs.hint.sharding", {}});
-    const std::string prefetch = word_of(fsdp, "fsdp_backward_prefetch");
-    if (equal_ignoring_case(prefetch, "BACKWARD_PRE"))
-        fsdp.put("fsdp_backward_prefetch", "backward_prefetch", std::string("pre"));
-    if (equal_ignoring_case(prefetch, "BACKWARD_POST"))
-        fsdp.put("fsdp_backward_prefetch", "backward_prefetch", std::string("post"));
-    if (equal_ignoring_case(prefetch, "NO_PREFETCH"))
-        fsdp.put("fsdp_backward_prefetch", "backward_prefetch", std::string("none"));
+    if (const auto sharding = sharding_of(fsdp, "fsdp_sharding_strategy"))
+        fsdp.put("fsdp_sharding_strategy", "sharding_strategy", *sharding);
+    fall_back(job, "sharding_strategy", std::string("full_shard"), "fsdp_sharding_strategy");
+    // The launcher always hands over fsdp_sharding_strategy, FULL_SHARD where it is not given, and the other
+    // key is looked at only without one (utils/launch.py, FullyShardedDataParallelPlugin).
+    const char* const other = "fsdp_reshard_after_forward";
+    if (const auto passed = sharding_of(fsdp, other); passed && passed != job.facts.text("sharding_strategy"))
+        fsdp.unsaid(other, {"jobs.why.launcher_sharding", {}});
+    fsdp.take_word("fsdp_backward_prefetch", "backward_prefetch",
+                   {{"BACKWARD_PRE", "pre"},
+                    {"BACKWARD_POST", "post"},
+                    {"NO_PREFETCH", "none"},
+                    {"1", "pre"},
+                    {"2", "post"}});
     fsdp.take_flag("fsdp_forward_prefetch", "forward_prefetch");
     fsdp.take_flag("fsdp_use_orig_params", "use_orig_params");
     if (fsdp.is_set("fsdp_offload_params")) fsdp.unsaid("fsdp_offload_params", {"jobs.why.offload", {}});
-    const std::string wrap = word_of(fsdp, "fsdp_auto_wrap_policy");
-    if (equal_ignoring_case(wrap, "SIZE_BASED_WRAP")) {
+    const auto wrap = wrap_of(fsdp);
+    if (wrap == "size") {
         fsdp.put("fsdp_auto_wrap_policy", "wrap", std::string("size"));
         fsdp.take_whole("fsdp_min_num_params", "wrap_min_elements");
         fall_back(job, "wrap_min_elements", int64_t{100'000'000}, "fsdp_min_num_params");
     }
-    if (equal_ignoring_case(wrap, "NO_WRAP")) fsdp.unsaid("fsdp_auto_wrap_policy", {"jobs.why.units", {}});
+    if (wrap == "none") fsdp.unsaid("fsdp_auto_wrap_policy", {"jobs.why.units", {}});
 }
 
 void accelerate_fsdp2(const Table& fsdp) {
@@ -70,8 +65,7 @@ void accelerate_fsdp2(const Table& fsdp) {
         fsdp.put("fsdp_reshard_after_forward", "reshard_after_forward",
                  std::string(*frees ? "true" : "false"));
     if (fsdp.is_set("fsdp_offload_params")) fsdp.put("fsdp_offload_params", "cpu_offload", true);
-    const std::string wrap = word_of(fsdp, "fsdp_auto_wrap_policy");
-    if (!wrap.empty() && !equal_ignoring_case(wrap, "TRANSFORMER_BASED_WRAP"))
+    if (wrap_of(fsdp).value_or("layers") != "layers")
         fsdp.unsaid("fsdp_auto_wrap_policy", {"jobs.why.units", {}});
 }
 
@@ -84,10 +78,8 @@ void accelerate_fsdp(const Table& root, Job& job) {
         accelerate_fsdp1(fsdp, job);
     if (fsdp.is_set("fsdp_activation_checkpointing"))
         fsdp.put("fsdp_activation_checkpointing", "recompute", std::string("full"));
-    for (const char* key :
-         {"fsdp_state_dict_type", "fsdp_cpu_ram_efficient_loading", "fsdp_sync_module_states",
-          "fsdp_transformer_layer_cls_to_wrap", "fsdp_min_num_params"})
-        static_cast<void>(fsdp.has(key));
+    fsdp.pass_over({"fsdp_state_dict_type", "fsdp_cpu_ram_efficient_loading", "fsdp_sync_module_states",
+                    "fsdp_transformer_layer_cls_to_wrap", "fsdp_min_num_params"});
     fsdp.unsaid_if_set("fsdp_ignored_modules");
 }
 
@@ -105,9 +97,8 @@ void accelerate_parallelism(const Table& root, Job& job) {
     degree("tp", "tp");
     degree("cp", "cp");
     degree("sp", "sp");
-    if (const auto strategy = degrees.text("parallelism_config_cp_comm_strategy"))
-        degrees.put("parallelism_config_cp_comm_strategy", "cp_kind",
-                    std::string(*strategy == "alltoall" ? "alltoall" : "allgather"));
+    degrees.take_word("parallelism_config_cp_comm_strategy", "cp_kind",
+                      {{"allgather", "allgather"}, {"alltoall", "alltoall"}});
     if (job.facts.whole("sp").value_or(1) > 1) {  // Ulysses through DeepSpeed
         const int64_t sp = *job.facts.whole("sp");
         job.facts.replace("cp", sp, degrees.origin("parallelism_config_sp_size"));
@@ -117,19 +108,19 @@ void accelerate_parallelism(const Table& root, Job& job) {
 }
 
 void accelerate_precision(const Table& root, Job& job) {
-    const std::string word = word_of(root, "mixed_precision");
-    // A bare no is false to YAML.
-    const bool off = word.empty() || word == "no" || word == "false";
-    if (word == "bf16") root.put("mixed_precision", "precision", std::string("bfloat16"));
-    if (word == "fp16") root.put("mixed_precision", "precision", std::string("float16"));
-    if (word == "fp8") root.unsaid("mixed_precision", {"jobs.why.eight_bits", {}});
-    if (off && !word.empty()) root.put("mixed_precision", "precision", std::string("float32"));
-    if (off && word.empty()) fall_back(job, "precision", std::string("float32"), "mixed_precision");
-    if (!off && word != "bf16" && word != "fp16" && word != "fp8")
-        root.report({"jobs.unknown_word", {{"key", std::string("mixed_precision")}, {"word", word}}},
-                    {"jobs.hint.precision", {}});
+    const auto word = root.word("mixed_precision", {{"no", "float32"},
+                                                    {"fp16", "float16"},
+                                                    {"bf16", "bfloat16"},
+                                                    {"fp8", ""},
+                                                    {"false", "float32"}});  // a bare no is false to YAML
+    if (word && word->empty())
+        root.unsaid("mixed_precision", {"jobs.why.eight_bits", {}});
+    else if (word)
+        root.put("mixed_precision", "precision", *word);
+    else
+        fall_back(job, "precision", std::string("float32"), "mixed_precision");
     // Both of its plugins reduce in what they compute in.
-    if (word == "bf16") root.put("mixed_precision", "reduce", std::string("bfloat16"));
+    if (word == "bfloat16") root.put("mixed_precision", "reduce", *word);
 }
 
 /// DeepSpeed's settings in accelerate's own file.
@@ -170,35 +161,41 @@ void read_megatron_block(const Table& root, Job& job) {
 void read_accelerate(const Document& document, Job& job, std::string& deepspeed_file) {
     job.program = "accelerate";
     const Table root(document, job);
-    const std::optional<std::string> type =
-        root.has("distributed_type") ? std::optional(word_of(root, "distributed_type")) : std::nullopt;
-    const bool alone = is(type, "NO") || is(type, "false");
+    const std::optional<std::string> type = root.word("distributed_type", {{"NO", "none"},
+                                                                           {"false", "none"},
+                                                                           {"MULTI_GPU", "ddp"},
+                                                                           {"MULTI_CPU", "ddp"},
+                                                                           {"MULTI_NPU", "ddp"},
+                                                                           {"MULTI_MLU", "ddp"},
+                                                                           {"MULTI_SDAA", "ddp"},
+                                                                           {"MULTI_MUSA", "ddp"},
+                                                                           {"MULTI_XPU", "ddp"},
+                                                                           {"MULTI_HPU", "ddp"},
+                                                                           {"MULTI_NEURON", "ddp"},
+                                                                           {"FSDP", "fsdp"},
+                                                                           {"DEEPSPEED", "deepspeed"},
+                                                                           {"MEGATRON_LM", "megatron"}});
+    const bool alone = type == "none";
     root.take_whole("num_processes", "world");
     root.take_whole("num_machines", "nodes");
     if (alone) fall_back(job, "world", int64_t{1}, "num_processes");
     root.take_whole("gradient_accumulation_steps", "accumulate");
-    if (is(type, "FSDP")) {
+    if (type == "fsdp") {
         accelerate_fsdp(root, job);
-    } else if (is(type, "DEEPSPEED")) {
+    } else if (type == "deepspeed") {
         read_deepspeed_block(root, job, deepspeed_file);
-    } else if (is(type, "MEGATRON_LM")) {
+    } else if (type == "megatron") {
         read_megatron_block(root, job);
-    } else if (alone) {
-        root.put("distributed_type", "strategy", std::string("none"));
-    } else if (type && (type->starts_with("MULTI_") || type->starts_with("multi_"))) {
-        root.put("distributed_type", "strategy", std::string("ddp"));
-    } else if (!type) {
+    } else if (type) {
+        root.put("distributed_type", "strategy", *type);
+    } else {
         const bool several = job.facts.whole("world").value_or(1) > 1;
         fall_back(job, "strategy", std::string(several ? "ddp" : "none"), "distributed_type");
-    } else {
-        root.report({"jobs.unknown_word", {{"key", std::string("distributed_type")}, {"word", *type}}},
-                    {"jobs.hint.distributed", {}});
     }
     accelerate_precision(root, job);
     if (root.has("parallelism_config")) accelerate_parallelism(root, job);
     for (const char* fact : {"tp", "pp", "cp"}) fall_back(job, fact, int64_t{1}, "parallelism_config");
     fall_back(job, "accumulate", int64_t{1}, "gradient_accumulation_steps");
-    for (const char* key : {"fsdp_config", "deepspeed_config", "megatron_lm_config"}) root.seen(key);
     root.unsaid_if_set("dynamo_config", {"jobs.why.compiled", {}});
     root.unsaid_if_set("fp8_config", {"jobs.why.eight_bits", {}});
     root.note_unread();

@@ -12,9 +12,8 @@ void deepspeed_precision(const Table& root, Job& job) {
     const Table half = root.table("fp16");
     const Table brain = root.table(root.has("bfloat16") ? "bfloat16" : "bf16");
     const bool is_half = half.is_set("enabled"), is_brain = brain.is_set("enabled");
-    for (const char* key :
-         {"loss_scale", "loss_scale_window", "initial_scale_power", "hysteresis", "min_loss_scale"})
-        static_cast<void>(half.has(key));
+    half.pass_over(
+        {"loss_scale", "loss_scale_window", "initial_scale_power", "hysteresis", "min_loss_scale"});
     if (is_half && is_brain)
         half.report({"jobs.two_precisions", {}}, {"jobs.hint.one_precision", {}});
     else if (is_half)
@@ -37,13 +36,13 @@ void deepspeed_zero(const Table& root, Job& job) {
     else
         fall_back(job, "strategy", std::string("ddp"), "zero_optimization.stage");
     zero.take_whole("reduce_bucket_size", "bucket_elements");
-    if (stage.value_or(0) > 0)
+    if (stage.value_or(0) > 0 && !zero.has("reduce_bucket_size"))  // "auto" is none
         fall_back(job, "bucket_elements", int64_t{500'000'000}, "zero_optimization.reduce_bucket_size");
     for (const char* part : {"offload_optimizer", "offload_param"}) {
         const Table offload = zero.table(part);
         if (offload.text("device").value_or("none") != "none")
             offload.unsaid("device", {"jobs.why.offload", {}});
-        static_cast<void>(offload.has("pin_memory"));
+        offload.pass_over({"pin_memory"});
     }
     for (const char* key : {"cpu_offload", "cpu_offload_params"})
         zero.unsaid_if_set(key, {"jobs.why.offload", {}});
@@ -78,7 +77,7 @@ void deepspeed_optimizer(const Table& root) {
     params.take_number("eps", "eps");
     params.take_number("weight_decay", "weight_decay");
     if (params.has("betas")) params.unsaid("betas", {"jobs.why.same_cost", {}});
-    static_cast<void>(params.has("torch_adam"));
+    params.pass_over({"torch_adam"});
 }
 
 }  // namespace
@@ -86,11 +85,14 @@ void deepspeed_optimizer(const Table& root) {
 void read_deepspeed(const Document& document, Job& job) {
     const std::string outer = std::exchange(job.program, "DeepSpeed");
     const Table root(document, job);
-    // train_batch_size = train_micro_batch_size_per_gpu × gradient_accumulation_steps × data-parallel ranks.
+    // train_batch_size = train_micro_batch_size_per_gpu × gradient_accumulation_steps × data-parallel ranks;
+    // the last two are filled in where they are left out (deepspeed/runtime/config.py,
+    // _set_batch_related_parameters), and by the trainer where they are "auto".
     root.take_whole("train_batch_size", "global_batch");
     root.take_whole("train_micro_batch_size_per_gpu", "micro_batch");
     root.take_whole("gradient_accumulation_steps", "accumulate");
-    fall_back(job, "accumulate", int64_t{1}, "gradient_accumulation_steps");
+    if (!root.has("gradient_accumulation_steps"))
+        fall_back(job, "accumulate", int64_t{1}, "gradient_accumulation_steps");
     deepspeed_zero(root, job);
     deepspeed_precision(root, job);
     deepspeed_optimizer(root);

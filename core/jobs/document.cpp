@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "core/base/text_file.h"
 #include "core/base/toml_text.h"
 #include "core/jobs/command_line.h"
+#include "core/jobs/json_tree.h"
 
 namespace meshscope::jobs {
 namespace {
@@ -103,7 +105,7 @@ json parse(const std::string& path, std::string_view text, std::vector<Twice>& t
         case Language::json_text:
             break;
     }
-    json made = parse_json<json>(text);
+    json made = parse_json_tree(text, twice);
     if (made.is_discarded()) refuse_document(path, {"jobs.not_json", {}});
     return made;
 }
@@ -132,34 +134,49 @@ std::optional<Format> format_of(const json& root) {
     return std::nullopt;
 }
 
-/// Of a recipe the arguments alone, each "--key" with hyphens; NeMo's, which are paths, as they are.
+/// --tensor_model_parallel_size, with or without its --, with hyphens.
+std::string argument_name(std::string_view key) {
+    std::string name(key.starts_with("--") ? "" : "--");
+    name += key;
+    std::replace(name.begin() + 2, name.end(), '_', '-');
+    return name;
+}
+
+/// Of a recipe the arguments alone, each "--key" with hyphens; NeMo's, which are paths, as they are. Two
+/// spellings of one argument are one key.
 void take_arguments(Document& document) {
+    constexpr std::string_view kRecipe = "MODEL_ARGS";
     json& root = document.root;
     json arguments = root;
-    if (const auto recipe = root.find("MODEL_ARGS"); recipe != root.end()) {
+    const auto recipe = root.find(kRecipe);
+    if (recipe != root.end()) {
         if (!recipe->is_object() || recipe->empty())
-            refuse_document(document.file, {"jobs.empty", {{"field", std::string("MODEL_ARGS")}}});
+            refuse_document(document.file, {"jobs.empty", {{"field", std::string(kRecipe)}}});
         arguments = *recipe;
+        for (Twice& each : document.twice)
+            if (each.key.starts_with(std::string(kRecipe) + ".")) each.key.erase(0, kRecipe.size() + 1);
     }
-    json made = json::object();
+    const auto is_path = [](std::string_view key) {
+        return !key.starts_with("--") && key.find('.') != std::string_view::npos;
+    };
+    if (std::ranges::any_of(arguments.items(), [&](const auto& item) { return is_path(item.key()); }))
+        document.format = Format::nemo;
+    const auto name_of = [&](const std::string& key) { return is_path(key) ? key : argument_name(key); };
+    for (Twice& each : document.twice) each.key = name_of(each.key);
+    std::map<std::string, json> given;
     for (auto& [key, value] : arguments.items()) {
-        std::string name = key;
-        if (name.starts_with("--")) {
-            std::replace(name.begin() + 2, name.end(), '_', '-');
-        } else if (name.find('.') != std::string::npos) {
-            document.format = Format::nemo;
-        } else {
-            name = "--" + name;
-            std::replace(name.begin() + 2, name.end(), '_', '-');
-        }
-        // As the command line has it: a flag that is false is not given.
-        if (value == false || value == "false") continue;
+        if (value == "false") value = false;
         if (value == "true") value = true;
         if (value.is_string() && document.format == Format::megatron)
             if (json number = yaml_scalar(value.get<std::string>()); number.is_number()) value = number;
-        made[name] = std::move(value);
+        const auto [held, fresh] = given.try_emplace(name_of(key), value);
+        if (fresh || held->second == value) continue;
+        document.twice.push_back({held->first, json_text(held->second), json_text(value)});
+        held->second = std::move(value);
     }
-    root = std::move(made);
+    root = json::object();
+    for (auto& [name, value] : given)
+        if (value != false) root[name] = std::move(value);  // a command line has no flag that is false
 }
 
 }  // namespace

@@ -13,6 +13,9 @@
 
 namespace meshscope::jobs {
 
+/// The most samples of a step.
+inline constexpr int64_t kMostSamples = int64_t{1} << 31;
+
 /// A value of a job that its scenario does not hold.
 struct Unsaid {
     std::string file, key,

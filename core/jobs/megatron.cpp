@@ -28,10 +28,29 @@ void megatron_mesh(const Table& args, Job& job) {
         args.put("--use-tp-pp-dp-mapping", "order", std::string("tp-cp-ep-pp-dp"));
     else
         fall_back(job, "order", std::string("tp-cp-ep-dp-pp"), "no --use-tp-pp-dp-mapping");
-    // What a launcher is told.
-    for (const char* key : {"--nproc-per-node", "--nproc-per-gpu", "--num-gpus"})
-        args.take_whole(key, "ranks_per_node");
-    for (const char* key : {"--nnodes", "--num-nodes"}) args.take_whole(key, "nodes");
+}
+
+/// What a launcher is told. Source: torch/distributed/run.py: one machine where nothing is said, a range of
+/// them, and a word for as many ranks as a machine has devices.
+void megatron_launcher(const Table& args, Job& job) {
+    bool launched = false;
+    for (const char* key : {"--nproc-per-node", "--nproc-per-gpu", "--num-gpus"}) {
+        launched = launched || args.has(key);
+        const std::string word = args.shown(key);
+        if (word == "gpu" || word == "cpu" || word == "xpu" || word == "auto")
+            args.put(key, "ranks_per_node_word", word);
+        else
+            args.take_whole(key, "ranks_per_node");
+    }
+    for (const char* key : {"--nnodes", "--num-nodes"}) {
+        launched = launched && !args.has(key);
+        if (args.shown(key).find(':') == std::string::npos)
+            args.take_whole(key, "nodes");
+        else
+            args.unsaid(key, {"jobs.why.elastic", {}});
+    }
+    if (launched)
+        job.facts.put("nodes", int64_t{1}, {Origin::Kind::fallback, "torchrun", "--nnodes"}, job.found);
     args.take_whole("--world-size", "world");
 }
 
@@ -41,17 +60,18 @@ void megatron_strategy(const Table& args, Job& job) {
         args.put(key, "strategy", std::string(word));
     };
     const bool own_fsdp = args.is_set("--use-megatron-fsdp") || args.is_set("--use-custom-fsdp");
-    const std::string sharding = args.text("--data-parallel-sharding-strategy").value_or("no_shard");
+    const char* const by_word = "--data-parallel-sharding-strategy";
+    const auto sharding = args.word(
+        by_word,
+        {{"no_shard", "ddp"}, {"optim", "zero1"}, {"optim_grads", "zero2"}, {"optim_grads_params", "fsdp2"}});
     if (args.is_set("--use-torch-fsdp2")) {
         choose("--use-torch-fsdp2", "fsdp2");
         if (args.is_set("--torch-fsdp2-no-reshard-after-forward"))
             args.put("--torch-fsdp2-no-reshard-after-forward", "reshard_after_forward", std::string("false"));
-    } else if (own_fsdp && sharding == "optim_grads_params") {
-        choose("--data-parallel-sharding-strategy", "fsdp2");
-    } else if (own_fsdp && sharding == "optim_grads") {
-        choose("--data-parallel-sharding-strategy", "zero2");
-    } else if (own_fsdp && sharding == "optim") {
-        choose("--data-parallel-sharding-strategy", "zero1");
+    } else if (own_fsdp && sharding) {
+        choose(by_word, sharding->c_str());
+    } else if (own_fsdp) {
+        fall_back(job, "strategy", std::string("fsdp2"), by_word);
     } else if (args.is_set("--use-distributed-optimizer")) {
         choose("--use-distributed-optimizer", "zero1");
     } else {
@@ -153,11 +173,13 @@ void megatron_precision(const Table& args, Job& job) {
 
 /// What is computed again. Megatron's "selective" is attention's matrix of scores, which is never kept here.
 void megatron_recomputation(const Table& args, Job& job) {
-    std::string granularity = args.text("--recompute-granularity").value_or("");
+    std::string granularity =
+        args.word("--recompute-granularity", {{"full", "full"}, {"selective", "selective"}}).value_or("");
+    const auto method = args.word("--recompute-method", {{"uniform", "uniform"}, {"block", "block"}});
     if (args.is_set("--recompute-activations")) granularity = "selective";
     if (granularity == "full") {
         args.put("--recompute-granularity", "recompute", std::string("full"));
-        if (args.text("--recompute-method").value_or("uniform") != "uniform")
+        if (method == "block")
             args.unsaid("--recompute-method", {"jobs.why.recompute_all", {}});
         else if (args.whole("--recompute-num-layers").value_or(1) > 1)
             args.unsaid("--recompute-num-layers", {"jobs.why.recompute_all", {}});
@@ -168,7 +190,7 @@ void megatron_recomputation(const Table& args, Job& job) {
         args.unsaid(key, {args.has("--recompute-modules") ? "jobs.why.recompute_modules"
                                                           : "jobs.why.recompute_attention",
                           {}});
-        static_cast<void>(args.whole("--recompute-num-layers"));
+        args.pass_over({"--recompute-num-layers"});
     }
     fall_back(job, "recompute", std::string("none"), "--recompute-granularity");
 }
@@ -206,12 +228,16 @@ void megatron_model_parallel(const Table& args, Job& job) {
         fall_back(job, "sequence_parallel", false, "no --sequence-parallel");
     // Its cross-entropy is computed on logits cut by vocabulary (tensor_parallel/cross_entropy.py).
     if (cut) fall_back(job, "loss_parallel", true, "vocab_parallel_cross_entropy");
+    const auto kind = args.word("--cp-comm-type", {{"p2p", "alltoall"},
+                                                   {"a2a", "ulysses"},
+                                                   {"all_gather", "allgather"},
+                                                   {"allgather", "allgather"},
+                                                   {"a2a+p2p", ""}});
     if (job.facts.whole("cp").value_or(1) > 1) {
-        const std::string kind = args.text("--cp-comm-type").value_or("");
-        if (kind == "p2p") args.put("--cp-comm-type", "cp_kind", std::string("alltoall"));
-        if (kind == "a2a") args.put("--cp-comm-type", "cp_kind", std::string("ulysses"));
-        if (kind == "all_gather") args.put("--cp-comm-type", "cp_kind", std::string("allgather"));
-        if (kind == "a2a+p2p") args.unsaid("--cp-comm-type", {"jobs.why.ring", {}});
+        if (kind && kind->empty())
+            args.unsaid("--cp-comm-type", {"jobs.why.ring", {}});
+        else if (kind)
+            args.put("--cp-comm-type", "cp_kind", *kind);
         fall_back(job, "cp_kind", std::string("alltoall"), "--cp-comm-type");
     }
     if (const int64_t ep = job.facts.whole("ep").value_or(1); ep > 1)
@@ -266,6 +292,7 @@ void read_megatron(const Document& document, Job& job) {
     job.program = "Megatron-LM";
     const Table args(document, job);
     megatron_mesh(args, job);
+    megatron_launcher(args, job);
     read_megatron_model(args, job);
     megatron_strategy(args, job);
     megatron_pipeline(args, job);

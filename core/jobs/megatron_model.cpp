@@ -7,16 +7,36 @@
 namespace meshscope::jobs {
 namespace {
 
+/// How positions are told apart, as a fact of those that a configuration can be held against.
+std::string read_positions(const Table& args) {
+    const char* const by_word = "--position-embedding-type";
+    const char* const flag = "--use-rotary-position-embeddings";
+    const std::string word = args.word(by_word, {{"learned_absolute", "learned_absolute"},
+                                                 {"rope", "rope"},
+                                                 {"yarn", "yarn"},
+                                                 {"mrope", "mrope"},
+                                                 {"relative", "relative"},
+                                                 {"none", "none"}})
+                                 .value_or("learned_absolute");
+    const bool turned = args.is_set(flag);
+    const bool rotary = turned || word == "rope" || word == "yarn" || word == "mrope";
+    if (turned || args.has(by_word))
+        args.put(turned ? flag : by_word, "model.positions", rotary ? std::string("rope") : word);
+    return turned ? "rope" : word;
+}
+
 /// Which of the two transformers is nearest: gated mlps are llama's, all others gpt's.
 void megatron_model_kind(const Table& args, Job& job) {
     const bool gated = args.is_set("--swiglu") || args.is_set("--quick-geglu");
-    const bool rms = args.text("--normalization").value_or("LayerNorm") == "RMSNorm";
-    const std::string positions = args.is_set("--use-rotary-position-embeddings")
-                                      ? "rope"
-                                      : args.text("--position-embedding-type").value_or("learned_absolute");
+    const bool rms = args.take_word("--normalization", "model.norm",
+                                    {{"LayerNorm", "LayerNorm"}, {"RMSNorm", "RMSNorm"}}) == "RMSNorm";
+    const std::string positions = read_positions(args);
     const Origin kind = gated ? args.origin(args.has("--swiglu") ? "--swiglu" : "--quick-geglu")
                               : Origin{Origin::Kind::fallback, job.program, "no --swiglu"};
     job.facts.put("model.kind", std::string(gated ? "llama" : "gpt"), kind, job.found);
+    if (args.is_set("--swiglu")) args.put("--swiglu", "model.gate", std::string("silu"));
+    if (args.is_set("--squared-relu")) args.put("--squared-relu", "model.activation", std::string("relu"));
+    if (!job.model_config.empty()) return;  // which says all this, and is held against it
     const auto differs = [&](const char* key, const char* fallback, const char* why) {
         if (args.has(key))
             args.unsaid(key, {why, {}});
@@ -32,10 +52,7 @@ void megatron_model_kind(const Table& args, Job& job) {
         differs("--position-embedding-type", "learned_absolute", "jobs.why.rotary");
     if (!gated && positions != "learned_absolute")
         args.unsaid(positions_key, {"jobs.why.learned_positions", {}});
-    if (args.is_set("--squared-relu")) {
-        args.put("--squared-relu", "model.activation", std::string("relu"));
-        args.unsaid("--squared-relu", {"jobs.why.relu", {}});
-    }
+    if (args.is_set("--squared-relu")) args.unsaid("--squared-relu", {"jobs.why.relu", {}});
     if (args.is_set("--quick-geglu")) args.unsaid("--quick-geglu", {"jobs.why.gelu_gate", {}});
     if (args.number("--rotary-percent").value_or(1.0) != 1.0)
         args.unsaid("--rotary-percent", {"jobs.why.rotary", {}});
@@ -49,18 +66,16 @@ void megatron_model_sizes(const Table& args, Job& job) {
     const auto heads = args.take_whole("--num-attention-heads", "model.heads");
     args.take_whole("--ffn-hidden-size", "model.hidden");
     if (dim)
-        fall_back(job, "model.hidden",
-                  job.facts.text("model.kind") == "llama" ? *dim * 8 / 3 / 64 * 64 : 4 * *dim,
+        fall_back(job, "model.hidden", args.is_set("--swiglu") ? *dim * 8 / 3 / 64 * 64 : 4 * *dim,
                   "--ffn-hidden-size");
     if (const auto width = args.whole("--kv-channels"); width && dim && heads && *width * *heads != *dim)
         args.put("--kv-channels", "model.head_dim", *width);
     const bool grouped = args.is_set("--group-query-attention");
-    if (grouped && job.facts.text("model.kind") == "llama") {
-        args.take_whole("--num-query-groups", "model.kv_heads");
-        fall_back(job, "model.kv_heads", int64_t{1}, "--num-query-groups");
-    } else if (grouped) {
+    if (!grouped) return;
+    args.take_whole("--num-query-groups", "model.kv_heads");
+    fall_back(job, "model.kv_heads", int64_t{1}, "--num-query-groups");
+    if (job.facts.text("model.kind") == "gpt" && job.model_config.empty())
         args.unsaid("--num-query-groups", {"jobs.why.all_heads", {}});
-    }
 }
 
 /// The table of tokens is padded, so that it can be cut evenly. Source: vocab_size_with_padding() of
@@ -69,7 +84,7 @@ void megatron_model_vocabulary(const Table& args, Job& job) {
     args.take_whole("--padded-vocab-size", "model.vocab");
     args.take_whole("--make-vocab-size-divisible-by", "vocab_multiple");
     fall_back(job, "vocab_multiple", int64_t{128}, "--make-vocab-size-divisible-by");
-    if (!job.facts.has("model.vocab")) args.take_whole("--vocab-size", "vocab");
+    args.take_whole("--vocab-size", "vocab");
     if (args.is_set("--untie-embeddings-and-output-weights"))
         args.put("--untie-embeddings-and-output-weights", "model.tied", false);
     else

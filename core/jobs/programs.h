@@ -15,6 +15,11 @@ void read_deepspeed(const Document& document, Job& job);
 void read_accelerate(const Document& document, Job& job, std::string& deepspeed_file);
 void read_torchtitan(const Document& document, Job& job);
 
+/// Where torchtitan's degrees, all of them known, leave replicas without shards, what its versions before
+/// 2026 make of these: DDP, or nothing where there is one, instead of FSDP. Together with other dims that is
+/// a mistake ("jobs.ddp_alone").
+void settle_replicas(Job& job);
+
 /// What `job.program` takes where nobody gives `key`.
 void fall_back(Job& job, const char* fact, Value value, const char* key);
 

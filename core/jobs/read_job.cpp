@@ -36,11 +36,25 @@ void put_options(const JobOptions& options, Job& job) {
     put(job.facts.has("vocab_multiple") ? "vocab" : "model.vocab", "--vocab", options.vocab);
 }
 
-/// The model that a config.json describes, held against what the job's files say of it.
+const char* word_of(nn::QkNorm norm) {
+    return norm == nn::QkNorm::head ? "head" : norm == nn::QkNorm::width ? "width" : "none";
+}
+
+/// The model that a config.json describes, held against what the job's files say of it. Vocabularies may
+/// differ: a job pads its own.
 void read_model(Job& job) {
     if (job.model_config.empty()) return;
     job.model = scenario::read_model_config(job.model_config).spec;
     const nn::ModelSpec& spec = *job.model;
+    const bool llama = spec.kind == "llama";
+    for (const auto& [fact, id] : {std::pair("model.experts", "jobs.dense_model"),
+                                   std::pair("model.latent_attention", "jobs.no_latent_attention")})
+        if (const Fact* const said = job.facts.find(fact))
+            job.found.push_back(
+                {{id,
+                  {{"key", said->origin.key}, {"value", to_text(said->value)}, {"other", job.model_config}}},
+                 {said->origin.source, 0, 0, -1},
+                 {"jobs.hint.agree", {}}});
     const auto compare = [&](const char* fact, const char* field, Value value) {
         if (job.facts.said(fact))
             job.facts.put(fact, std::move(value), {Origin::Kind::file, job.model_config, field}, job.found);
@@ -49,7 +63,23 @@ void read_model(Job& job) {
     compare("model.dim", "hidden_size", spec.dim);
     compare("model.hidden", "intermediate_size", spec.hidden);
     compare("model.heads", "num_attention_heads", spec.heads);
-    compare("model.kv_heads", "num_key_value_heads", spec.kind == "llama" ? spec.kv_heads : spec.heads);
+    compare("model.kv_heads", "num_key_value_heads", llama ? spec.kv_heads : spec.heads);
+    compare("model.head_dim", "head_dim", spec.head_width());
+    compare("model.norm_eps", llama ? "rms_norm_eps" : "layer_norm_epsilon", spec.norm_eps);
+    const bool other_kind = job.facts.said("model.kind") && job.facts.text("model.kind") != spec.kind;
+    compare("model.kind", "model_type", spec.kind);
+    if (!other_kind) {
+        compare("model.norm", "model_type", std::string(llama ? "RMSNorm" : "LayerNorm"));
+        compare("model.positions", "model_type", std::string(llama ? "rope" : "learned_absolute"));
+        compare("model.bias", "mlp_bias", llama ? spec.out_bias || spec.mlp_bias : spec.block_bias);
+    }
+    if (llama && !other_kind) {
+        compare("model.gate", "hidden_act",
+                std::string(spec.used_activation() == nn::Activation::silu ? "silu" : "gelu"));
+        compare("model.rope_theta", "rope_theta", spec.rope_theta);
+        compare("model.qk_norm", "model_type", std::string(word_of(spec.qk_norm)));
+        compare("model.qkv_bias", "attention_bias", spec.qkv_bias);
+    }
     if (job.facts.said("model.tied"))
         compare("model.tied", "tie_word_embeddings", spec.tied);
     else
@@ -58,6 +88,9 @@ void read_model(Job& job) {
     // Heads are looked at with the mesh.
     job.facts.replace("model.heads", spec.heads,
                       {Origin::Kind::file, job.model_config, "num_attention_heads"});
+    if (llama)
+        job.facts.replace("model.kv_heads", spec.kv_heads,
+                          {Origin::Kind::file, job.model_config, "num_key_value_heads"});
 }
 
 void read_documents(std::vector<Document>& documents, Job& job) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/jobs/programs.h"
 #include "core/jobs/table.h"
 #include "core/scenario/readers.h"
 
@@ -61,8 +62,8 @@ void derive(Job& job, const char* fact, Value value, std::string sum) {
     job.facts.put(fact, std::move(value), {Origin::Kind::derived, "", std::move(sum)}, job.found);
 }
 
-/// Whether a product of facts is no more than a scenario can have, which is reported otherwise; `what`
-/// ("jobs.too_many_ranks", "samples") is multiplied.
+/// Whether a product of facts is no more than a scenario can have; otherwise `id`
+/// ("jobs.too_many_ranks", "jobs.too_many_samples") is said else.
 bool may_be(Job& job, const char* id, int64_t product, std::initializer_list<const char*> names,
             int64_t most) {
     if (product <= most) return true;
@@ -74,14 +75,28 @@ bool may_be(Job& job, const char* id, int64_t product, std::initializer_list<con
     return false;
 }
 
-/// Machines and ranks on each give all ranks, and the other way round.
+/// Machines and ranks on each give all ranks, and the other way round. That there is one machine because
+/// nobody says otherwise yields to ranks that somebody says.
 void settle_machines(Job& job) {
     const auto nodes = job.facts.whole("nodes"), each = job.facts.whole("ranks_per_node"),
                world = job.facts.whole("world");
+    const bool assumed = !job.facts.said("nodes");
+    if (nodes && world && *world % *nodes != 0)
+        return report(job, "world",
+                      {"jobs.does_not_divide",
+                       {{"key", key_of(job, "world")},
+                        {"n", *world},
+                        {"other", key_of(job, "nodes")},
+                        {"ranks", *nodes}}},
+                      {"jobs.hint.divides", {}});
+    if (nodes && each && world && assumed && *world % *each == 0)
+        return job.facts.replace(
+            "nodes", *world / *each,
+            {Origin::Kind::derived, "", key_of(job, "world") + " / " + key_of(job, "ranks_per_node")});
     if (nodes && each &&
         may_be(job, "jobs.too_many_ranks", *nodes * *each, {"nodes", "ranks_per_node"}, scenario::kMostRanks))
         derive(job, "world", *nodes * *each, product_text(job.facts, {"nodes", "ranks_per_node"}));
-    else if (nodes && world && *world % *nodes == 0)
+    else if (nodes && world)
         derive(job, "ranks_per_node", *world / *nodes, key_of(job, "world") + " / " + key_of(job, "nodes"));
 }
 
@@ -237,10 +252,10 @@ void settle_batch(Job& job) {
         inner != nullptr && !facts.said("accumulate"))
         facts.replace("accumulate", inner->value, inner->origin);
     const auto micro = facts.whole("micro_batch"), global = facts.whole("global_batch");
-    const int64_t passes = facts.whole("accumulate").value_or(1);
-    if (facts.has("pp_microbatches")) {
-        if (micro && global && *global % times(*micro * passes, dp) == 0 &&
-            *global != times(*micro * passes, dp)) {
+    const auto passes = facts.whole("accumulate");
+    if (facts.has("pp_microbatches") && passes) {
+        if (micro && global && *global % times(*micro * *passes, dp) == 0 &&
+            *global != times(*micro * *passes, dp)) {
             const Fact& inner = *facts.find("pp_microbatches");
             job.unsaid.push_back({inner.origin.source,
                                   inner.origin.key,
@@ -263,20 +278,22 @@ void settle_batch(Job& job) {
                       quotient_text(key_of(job, "global_batch") + " " + std::to_string(*global),
                                     product_text(facts, {"micro_batch", "dp"})));
     }
-    if (micro && may_be(job, "jobs.too_many_samples", times(*micro * passes, dp),
-                        {"micro_batch", "accumulate", "dp"}, Table::kMostSize))
-        return derive(job, "global_batch", *micro * passes * dp,
+    if (!passes) return;
+    if (micro && may_be(job, "jobs.too_many_samples", times(*micro * *passes, dp),
+                        {"micro_batch", "accumulate", "dp"}, kMostSamples))
+        return derive(job, "global_batch", *micro * *passes * dp,
                       product_text(facts, {"micro_batch", "accumulate", "dp"}));
-    if (global && facts.said("accumulate")) {
-        if (*global % (passes * dp) != 0)
+    // DeepSpeed's own default is part of the batch.
+    if (global && (facts.said("accumulate") || facts.find("accumulate")->origin.source == "DeepSpeed")) {
+        if (*global % (*passes * dp) != 0)
             return report(job, "global_batch",
                           {"jobs.batch",
                            {{"key", key_of(job, "global_batch")},
                             {"batch", *global},
                             {"sum", product_text(facts, {"accumulate", "dp"})},
-                            {"product", passes * dp}}},
-                          {"jobs.hint.batch", {{"product", passes * dp}}});
-        return derive(job, "micro_batch", *global / (passes * dp),
+                            {"product", *passes * dp}}},
+                          {"jobs.hint.batch", {{"product", *passes * dp}}});
+        return derive(job, "micro_batch", *global / (*passes * dp),
                       quotient_text(key_of(job, "global_batch") + " " + std::to_string(*global),
                                     product_text(facts, {"accumulate", "dp"})));
     }
@@ -288,10 +305,7 @@ void check_divides(Job& job, const char* fact, const char* over, bool or_factor 
     if (!n || !ranks || *n % *ranks == 0 || (or_factor && *ranks % *n == 0)) return;
     report(job, fact,
            {"jobs.does_not_divide",
-            {{"key", key_of(job, fact)},
-             {"n", *n},
-             {"other", key_of(job, over)},
-             {"jobs.too_many_ranks", *ranks}}},
+            {{"key", key_of(job, fact)}, {"n", *n}, {"other", key_of(job, over)}, {"ranks", *ranks}}},
            {"jobs.hint.divides", {}});
 }
 
@@ -301,12 +315,18 @@ void ask(Job& job, const char* option, Message what) {
 
 void settle_missing(Job& job) {
     const Facts& facts = job.facts;
-    if (job.mesh_shape.empty() && job.found.empty())
+    const Fact* const each = facts.find("ranks_per_node_word");
+    if (job.mesh_shape.empty() && job.found.empty() && each != nullptr && facts.has("nodes"))
+        ask(job, "--ranks-per-node",
+            {"jobs.missing.ranks_per_node", {{"key", each->origin.key}, {"word", to_text(each->value)}}});
+    else if (job.mesh_shape.empty() && job.found.empty())
         ask(job, "--world", {"jobs.missing.world", {{"multiple", job.world_multiple}}});
     if (!facts.whole("micro_batch") && !facts.whole("global_batch"))
         ask(job, "--micro-batch", {"jobs.missing.micro_batch", {}});
     else if (!facts.whole("micro_batch") && !job.mesh_shape.empty())
         ask(job, "--micro-batch", {"jobs.missing.micro_batch", {}});
+    if (!facts.whole("accumulate") && !facts.whole("global_batch"))
+        ask(job, "--accumulate", {"jobs.missing.accumulate", {}});
     if (!facts.whole("seq")) ask(job, "--seq", {"jobs.missing.seq", {}});
     if (job.model) return;
     if (facts.flag("model.other")) return ask(job, "--model", {"jobs.missing.other_model", {}});
@@ -319,7 +339,19 @@ void settle_missing(Job& job) {
 void settle_vocabulary(Job& job) {
     Facts& facts = job.facts;
     const Fact* const vocab = facts.find("vocab");
-    if (vocab == nullptr || facts.said("model.vocab")) return;
+    if (vocab == nullptr) return;
+    if (facts.said("model.vocab")) {
+        const auto wanted = facts.whole("vocab"), padded = facts.whole("model.vocab");
+        if (wanted && padded && *wanted > *padded)
+            report(job, "model.vocab",
+                   {"jobs.padded_vocabulary",
+                    {{"key", vocab->origin.key},
+                     {"n", *wanted},
+                     {"other", key_of(job, "model.vocab")},
+                     {"padded", *padded}}},
+                   {"jobs.hint.padded_vocabulary", {}});
+        return;
+    }
     const int64_t multiple = facts.whole("vocab_multiple").value_or(1) *
                              (facts.has("vocab_multiple") ? facts.whole("tp").value_or(1) : 1);
     const int64_t n = std::get<int64_t>(vocab->value), padded = (n + multiple - 1) / multiple * multiple;
@@ -338,7 +370,8 @@ void settle(Job& job) {
         settle_degrees(job);
     else
         settle_data_ranks(job);
-    settle_machines(job);
+    settle_replicas(job);
+    if (job.found.empty()) settle_machines(job);
     if (job.found.empty()) settle_mesh(job);
     if (job.found.empty()) settle_batch(job);
     settle_vocabulary(job);

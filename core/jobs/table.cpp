@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "core/base/json_text.h"
+#include "core/base/text.h"
+#include "core/scenario/diagnostics.h"
 #include "core/scenario/readers.h"
 
 namespace meshscope::jobs {
@@ -48,15 +51,21 @@ Table::Table(const json& object, std::string within, const Table& outer)
       read_(outer.read_),
       fields_(object, outer.file_, outer.job_->found, within_) {}
 
+void Table::report_twice(const std::string& full, bool all_within) const {
+    for (const Twice& each : document_->twice) {
+        const bool within = each.key.size() > full.size() && each.key.starts_with(full) &&
+                            (each.key[full.size()] == '.' || each.key[full.size()] == '[');
+        if (each.key != full && !(all_within && within)) continue;
+        job_->found.push_back(
+            {{"jobs.twice", {{"key", each.key}, {"first", each.first}, {"second", each.second}}},
+             {file_, each.line, each.column, -1},
+             {"jobs.hint.one_value", {}}});
+    }
+}
+
 const json* Table::node(std::string_view key) const {
-    if (read_->insert(within_ + std::string(key)).second)
-        for (const Twice& each : document_->twice) {
-            if (each.key != key) continue;
-            job_->found.push_back(
-                {{"jobs.twice", {{"key", each.key}, {"first", each.first}, {"second", each.second}}},
-                 {file_, each.line, each.column, -1},
-                 {"jobs.hint.one_value", {}}});
-        }
+    if (const std::string full = within_ + std::string(key); read_->insert(full).second)
+        report_twice(full, false);
     const auto found = object_->find(std::string(key));
     return found == object_->end() || found->is_null() ? nullptr : &*found;
 }
@@ -70,6 +79,11 @@ Table Table::table(std::string_view key) const {
 
 bool Table::has(std::string_view key) const {
     return node(key) != nullptr;
+}
+
+bool Table::is_null(std::string_view key) const {
+    const auto found = object_->find(std::string(key));
+    return !has(key) && found != object_->end();
 }
 
 bool Table::readable(std::string_view key) const {
@@ -104,6 +118,19 @@ std::optional<std::string> Table::text(std::string_view key) const {
     return node(key) != nullptr ? fields_.text(key) : std::nullopt;
 }
 
+std::optional<std::string> Table::word(std::string_view key, Words words) const {
+    if (!readable(key)) return std::nullopt;
+    const std::string given = shown(key);
+    std::vector<std::string_view> known;
+    for (const auto& [theirs, ours] : words) {
+        if (equal_ignoring_case(theirs, given)) return ours;
+        known.push_back(theirs);
+    }
+    report({"jobs.unknown_word", {{"key", fields_.full(key)}, {"word", given}}},
+           scenario::hint_for(given, known));
+    return std::nullopt;
+}
+
 std::string Table::shown(std::string_view key) const {
     const json* const value = node(key);
     if (value == nullptr) return "";
@@ -128,6 +155,12 @@ std::optional<double> Table::take_number(std::string_view key, const char* fact)
 
 std::optional<bool> Table::take_flag(std::string_view key, const char* fact) const {
     const std::optional<bool> value = flag(key);
+    if (value) put(key, fact, *value);
+    return value;
+}
+
+std::optional<std::string> Table::take_word(std::string_view key, const char* fact, Words words) const {
+    std::optional<std::string> value = word(key, words);
     if (value) put(key, fact, *value);
     return value;
 }
@@ -160,7 +193,12 @@ void Table::report(Message message, Message hint) const {
 }
 
 void Table::seen(std::string_view key) const {
-    read_->insert(within_ + std::string(key) + ".");
+    const std::string full = within_ + std::string(key);
+    if (read_->insert(full + ".").second) report_twice(full, true);
+}
+
+void Table::pass_over(std::initializer_list<const char*> keys) const {
+    for (const char* key : keys) node(key);
 }
 
 void Table::note_unread() const {
@@ -173,7 +211,7 @@ void Table::note_unread(const json& object, const std::string& within) const {
         if (read_->contains(full + ".")) continue;
         if (value.is_object() && !value.empty())
             note_unread(value, full + ".");
-        else if (!value.is_null() && !read_->contains(full))
+        else if (!value.is_null() && !(value.is_structured() && value.empty()) && !read_->contains(full))
             job_->unread.emplace_back(file_, full);
     }
 }

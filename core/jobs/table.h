@@ -1,18 +1,23 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/base/json_fields.h"
 #include "core/jobs/document.h"
 #include "core/jobs/job.h"
 
 namespace meshscope::jobs {
+
+/// A program's words, each with what it means here.
+using Words = std::initializer_list<std::pair<std::string_view, const char*>>;
 
 /// The keys of one table of a job's file: read one by one, and taken into the job as facts with their origin.
 /// What is "auto" counts as absent and is noted as unsaid; a variable of a shell that nothing sets is a
@@ -26,11 +31,16 @@ class Table {
     Table table(std::string_view key) const;
 
     bool has(std::string_view key) const;
+    /// Whether the key is there with null, which else counts as absent.
+    bool is_null(std::string_view key) const;
     std::optional<int64_t> whole(std::string_view key, int64_t least = 1, int64_t most = kMostSize) const;
     std::optional<double> number(std::string_view key) const;
     std::optional<bool> flag(std::string_view key) const;
     bool is_set(std::string_view key) const { return flag(key).value_or(false); }
     std::optional<std::string> text(std::string_view key) const;
+    /// What the key's word means, whatever its case: numbers, true and false are words too. Another word is a
+    /// mistake ("jobs.unknown_word" {key, word}).
+    std::optional<std::string> word(std::string_view key, Words words) const;
     /// The value as a person reads it, whatever its type.
     std::string shown(std::string_view key) const;
 
@@ -39,6 +49,7 @@ class Table {
     std::optional<int64_t> take_whole(std::string_view key, const char* fact, int64_t least = 1) const;
     std::optional<double> take_number(std::string_view key, const char* fact) const;
     std::optional<bool> take_flag(std::string_view key, const char* fact) const;
+    std::optional<std::string> take_word(std::string_view key, const char* fact, Words words) const;
     /// A fact that follows from the key's value.
     void put(std::string_view key, const char* fact, Value value) const;
 
@@ -50,6 +61,8 @@ class Table {
     void report(Message message, Message hint = {}) const;
     /// That its value is looked at elsewhere, with all within it.
     void seen(std::string_view key) const;
+    /// Looks at the keys, whose values make no difference here.
+    void pass_over(std::initializer_list<const char*> keys) const;
     /// The keys that nobody asked for go into the job.
     void note_unread() const;
 
@@ -61,6 +74,7 @@ class Table {
     /// Whether the value can be read as what is wanted of it: not "auto", and no variable.
     bool readable(std::string_view key) const;
     void note_unread(const nlohmann::json& object, const std::string& within) const;
+    void report_twice(const std::string& full, bool all_within) const;
 
     const Document* document_;
     const nlohmann::json* object_;

@@ -12,6 +12,11 @@ namespace {
 
 using nlohmann::json;
 
+/// Whether it is what debug.save_config_file wrote, which versions since 2026 do.
+bool is_saved(const Table& root) {
+    return root.has("model_spec");
+}
+
 /// Degrees, where the versions have had them: [parallelism], before that [training] and [experimental].
 /// The mesh is pp, dp_replicate, dp_shard, cp, tp (torchtitan/distributed/parallel_dims.py).
 void torchtitan_degrees(const Table& root, Job& job) {
@@ -46,10 +51,10 @@ void torchtitan_degrees(const Table& root, Job& job) {
         fall_back(job, "loss_parallel", true, "parallelism.disable_loss_parallel");
     }
     for (const Table* table : {&now, &experimental})
-        if (const auto kind = table->text("context_parallel_rotate_method");
+        if (const auto kind = table->word("context_parallel_rotate_method",
+                                          {{"allgather", "allgather"}, {"alltoall", "alltoall"}});
             kind && job.facts.whole("cp").value_or(1) > 1)
-            table->put("context_parallel_rotate_method", "cp_kind",
-                       std::string(*kind == "alltoall" ? "alltoall" : "allgather"));
+            table->put("context_parallel_rotate_method", "cp_kind", *kind);
     fall_back(job, "cp_kind", std::string("allgather"), "parallelism.context_parallel_rotate_method");
     for (const char* key : {"enable_async_tensor_parallel", "enable_fsdp_symm_mem"}) now.unsaid_if_set(key);
 }
@@ -59,7 +64,9 @@ void torchtitan_fsdp(const Table& root, Job& job) {
     const Table now = root.table("parallelism");
     job.facts.put("strategy", std::string("fsdp2"), {Origin::Kind::fallback, job.program, "fully_shard"},
                   job.found);
-    const std::string policy = now.text("fsdp_reshard_after_forward").value_or("default");
+    const std::string policy = now.word("fsdp_reshard_after_forward",
+                                        {{"default", "default"}, {"always", "always"}, {"never", "never"}})
+                                   .value_or("default");
     const bool pipeline = job.facts.whole("pp").value_or(1) > 1;
     const bool keeps = policy == "never" || (policy == "default" && pipeline);
     const std::string value = keeps ? "false" : policy == "always" ? "true" : "default";
@@ -72,18 +79,19 @@ void torchtitan_fsdp(const Table& root, Job& job) {
     fall_back(job, "decoder_units", true, "fully_shard");
     if (root.table("training").is_set("enable_cpu_offload"))
         root.table("training").put("enable_cpu_offload", "cpu_offload", true);
+    // Replicas alone are no FSDP in its versions before 2026 (apply_ddp of their parallelize.py); since then
+    // they are, with shards of one rank. Which ranks there are is known when the degrees are settled.
+    if (!is_saved(root)) fall_back(job, "ddp_bucket_mb", int64_t{100}, "apply_ddp");
 }
 
 void torchtitan_pipeline(const Table& root, Job& job) {
     const Table now = root.table("parallelism"), experimental = root.table("experimental");
     for (const Table* table : {&now, &experimental})
-        for (const char* key : {"pipeline_parallel_schedule", "pipeline_parallel_microbatch_size",
-                                "pipeline_parallel_layers_per_stage", "num_pp_microbatches",
-                                "pipeline_parallel_schedule_csv", "module_fqns_per_model_part"})
-            static_cast<void>(table->has(key));
-    for (const char* key :
-         {"pipeline_parallel_first_stage_less_layers", "pipeline_parallel_last_stage_less_layers"})
-        static_cast<void>(now.has(key));
+        table->pass_over({"pipeline_parallel_schedule", "pipeline_parallel_microbatch_size",
+                          "pipeline_parallel_layers_per_stage", "num_pp_microbatches",
+                          "pipeline_parallel_microbatches", "pipeline_parallel_schedule_csv",
+                          "module_fqns_per_model_part"});
+    now.pass_over({"pipeline_parallel_first_stage_less_layers", "pipeline_parallel_last_stage_less_layers"});
     if (job.facts.whole("pp").value_or(1) == 1) return;
     for (const Table* table : {&now, &experimental}) {
         if (const auto schedule = table->text("pipeline_parallel_schedule"))
@@ -123,6 +131,41 @@ void torchtitan_pipeline(const Table& root, Job& job) {
               "parallelism.pipeline_parallel_layers_per_stage");
 }
 
+/// What the pipeline of the versions before 2026 cuts a rank's batch into: micro-batches of a size, or in the
+/// first of them a number of micro-batches, as many as there are stages where it is not given.
+void cut_local_batch(const Table& root, Job& job) {
+    const Fact batch = *job.facts.find("local_batch");
+    const int64_t local = std::get<int64_t>(batch.value), pp = job.facts.whole("pp").value_or(1);
+    if (pp == 1) return job.facts.put("micro_batch", local, batch.origin, job.found);
+    const Table now = root.table("parallelism"), experimental = root.table("experimental");
+    std::optional<int64_t> parts;
+    std::string key, number;  // of what cuts
+    for (const Table* table : {&now, &experimental})
+        if (const auto n = table->whole("pipeline_parallel_microbatches")) {
+            parts = n;
+            key = table->origin("pipeline_parallel_microbatches").key;
+        }
+    if (!parts && experimental.has("pipeline_parallel_degree")) {
+        parts = pp * job.facts.whole("stages_per_rank").value_or(1);
+        key = "stages";
+    }
+    const int64_t size = now.whole("pipeline_parallel_microbatch_size").value_or(1);
+    if (!parts && local % size != 0)
+        return now.report({"jobs.microbatch_size", {{"batch", local}, {"each", size}}},
+                          {"jobs.hint.divides", {}});
+    if (parts && local % *parts != 0)
+        return root.report({"jobs.microbatches", {{"batch", local}, {"n", *parts}, {"key", key}}},
+                           {"jobs.hint.divides", {}});
+    const int64_t each = parts ? local / *parts : size;
+    const std::string sum =
+        batch.origin.key + " " + std::to_string(local) + " / " +
+        (parts ? key + " " + std::to_string(*parts)
+               : now.origin("pipeline_parallel_microbatch_size").key + " " + std::to_string(size));
+    const Origin origin{Origin::Kind::derived, batch.origin.source, sum};
+    job.facts.put("micro_batch", each, origin, job.found);
+    job.facts.put("pp_microbatches", local / each, origin, job.found);
+}
+
 /// The batch: in samples, or since 2026 in tokens.
 void torchtitan_batch(const Table& root, Job& job) {
     const Table training = root.table("training");
@@ -156,27 +199,7 @@ void torchtitan_batch(const Table& root, Job& job) {
                                " / training.max_context_length " + std::to_string(seq)},
                           job.found);
     }
-    // The older versions cut a rank's batch into micro-batches of a pipeline.
-    if (const auto local = job.facts.whole("local_batch")) {
-        const Fact batch = *job.facts.find("local_batch");
-        const Table now = root.table("parallelism");
-        const int64_t each = job.facts.whole("pp").value_or(1) > 1
-                                 ? now.whole("pipeline_parallel_microbatch_size").value_or(1)
-                                 : *local;
-        if (*local % each != 0) {
-            now.report({"jobs.microbatch_size", {{"batch", *local}, {"each", each}}},
-                       {"jobs.hint.divides", {}});
-        } else if (each == *local) {
-            job.facts.put("micro_batch", each, batch.origin, job.found);
-        } else {
-            const std::string sum = batch.origin.key + " " + std::to_string(*local) +
-                                    " / parallelism.pipeline_parallel_microbatch_size " +
-                                    std::to_string(each);
-            job.facts.put("micro_batch", each, {Origin::Kind::derived, batch.origin.source, sum}, job.found);
-            job.facts.put("pp_microbatches", *local / each, {Origin::Kind::derived, batch.origin.source, sum},
-                          job.found);
-        }
-    }
+    if (job.facts.has("local_batch")) cut_local_batch(root, job);
     fall_back(job, "accumulate", int64_t{1}, "training.global_batch_size");
     const auto norm = training.number("max_norm");
     if (norm && *norm > 0) training.put("max_norm", "clip_norm", *norm);
@@ -185,12 +208,13 @@ void torchtitan_batch(const Table& root, Job& job) {
 
 void torchtitan_precision(const Table& root, Job& job) {
     const Table training = root.table("training");
+    const Words kTypes{{"bfloat16", "bfloat16"}, {"float32", "float32"}, {"float16", "float16"}};
     for (const auto& [key, fact, fallback] : {std::tuple("mixed_precision_param", "precision", "bfloat16"),
                                               std::tuple("mixed_precision_reduce", "reduce", "float32")}) {
-        if (const auto word = training.text(key)) training.put(key, fact, *word);
+        training.take_word(key, fact, kTypes);
         fall_back(job, fact, std::string(fallback), (std::string("training.") + key).c_str());
     }
-    if (training.text("dtype").value_or("float32") != "float32")
+    if (training.word("dtype", kTypes).value_or("float32") != "float32")
         training.unsaid("dtype", {"jobs.why.float32_state", {}});
     const Table model = root.table("model");
     model.unsaid_if_set("converters", {"jobs.why.eight_bits", {}});
@@ -199,7 +223,7 @@ void torchtitan_precision(const Table& root, Job& job) {
     if (compile.is_set("enable") || training.is_set("compile"))
         (compile.is_set("enable") ? compile : training)
             .unsaid(compile.is_set("enable") ? "enable" : "compile", {"jobs.why.compiled", {}});
-    for (const char* key : {"components", "backend"}) static_cast<void>(compile.has(key));
+    compile.pass_over({"components", "backend"});
     if (root.has("loss") && root.table("loss").whole("num_chunks").value_or(1) > 1)
         root.table("loss").unsaid("num_chunks", {"jobs.why.chunked_loss", {}});
 }
@@ -208,17 +232,20 @@ void torchtitan_precision(const Table& root, Job& job) {
 /// recomputation has not.
 void torchtitan_recomputation(const Table& root, Job& job) {
     const Table policy = root.table("activation_checkpoint");
-    for (const char* key : {"preserve_rng_state", "determinism_check", "debug", "early_stop",
-                            "per_op_sac_force_recompute_mm_shapes_by_fqns", "visualize_memory_budget_pareto"})
-        static_cast<void>(policy.has(key));
-    if (const auto mode = policy.text("mode")) {
-        policy.put("mode", "recompute",
-                   std::string(*mode == "full" || *mode == "selective" ? *mode : "none"));
+    policy.pass_over({"preserve_rng_state", "determinism_check", "debug", "early_stop",
+                      "per_op_sac_force_recompute_mm_shapes_by_fqns", "visualize_memory_budget_pareto"});
+    if (policy.has("mode")) {
+        const auto mode = policy.word("mode", {{"none", "none"},
+                                               {"full", "full"},
+                                               {"selective", "selective"},
+                                               {"memory_budget", "memory_budget"}});
+        if (!mode) return;
+        policy.put("mode", "recompute", std::string(*mode == "memory_budget" ? "none" : *mode));
         const std::string every = policy.shown("selective_ac_option");
         if (*mode == "selective" && every != "op" && !every.empty())
             policy.unsaid("selective_ac_option", {"jobs.why.recompute_all", {}});
         if (*mode == "memory_budget") policy.unsaid("mode", {"jobs.why.recompute_none", {}});
-        static_cast<void>(policy.has("selective_ac_option"));
+        policy.pass_over({"selective_ac_option"});
     } else if (policy.has("force_recompute_mm_shapes_by_fqns")) {
         policy.put("force_recompute_mm_shapes_by_fqns", "recompute", std::string("selective"));
     } else if (policy.has("memory_budget")) {
@@ -226,8 +253,9 @@ void torchtitan_recomputation(const Table& root, Job& job) {
     } else if (policy.has("preserve_rng_state")) {
         policy.put("preserve_rng_state", "recompute", std::string("full"));
     }
-    fall_back(job, "recompute", std::string(root.has("activation_checkpoint") ? "selective" : "none"),
-              "activation_checkpoint");
+    if (root.is_null("activation_checkpoint"))
+        root.put("activation_checkpoint", "recompute", std::string("none"));
+    fall_back(job, "recompute", std::string("selective"), "activation_checkpoint");
 }
 
 /// Adam's two numbers of a parameter group; null where it has none.
@@ -258,7 +286,7 @@ void torchtitan_optimizer(const Document& document, const Table& root, Job& job)
                                       document.root["optimizer"].contains("param_groups")
                                   ? &document.root["optimizer"]["param_groups"]
                                   : nullptr;
-    static_cast<void>(optimizer.has("param_groups"));
+    optimizer.seen("param_groups");
     if (found != nullptr && found->is_array() && !found->empty() && (*found)[0].is_object()) {
         const json& group = (*found)[0];
         if (const auto name = group.find("optimizer_name"); name != group.end() && name->is_string())
@@ -278,6 +306,29 @@ void torchtitan_optimizer(const Document& document, const Table& root, Job& job)
 }
 
 }  // namespace
+
+void settle_replicas(Job& job) {
+    Facts& facts = job.facts;
+    const Fact* const bucket = facts.find("ddp_bucket_mb");
+    const auto degree = [&](const char* fact) { return facts.whole(fact).value_or(1); };
+    if (bucket == nullptr || degree("dp_shard") != 1 || degree("cp") != 1) return;
+    const int64_t replicas = degree("dp_replicate");
+    const bool others = degree("tp") > 1 || degree("pp") > 1;
+    if (replicas > 1 && others)
+        job.found.push_back({{"jobs.ddp_alone", {{"n", replicas}}},
+                             {job.files.front(), 0, 0, -1},
+                             {"jobs.hint.ddp_alone", {}}});
+    const Origin origin = bucket->origin;
+    const Value size = bucket->value;
+    for (const char* fact : {"ddp_bucket_mb", "reshard_after_forward", "decoder_units", "cpu_offload"})
+        facts.remove(fact);
+    facts.replace("strategy", std::string(replicas > 1 ? "ddp" : "none"), origin);
+    if (replicas > 1) facts.replace("bucket_cap_mb", size, origin);
+    // maybe_enable_amp(): autocast serves replicas and one rank alone.
+    if (others)
+        facts.replace("precision", std::string("float32"),
+                      {Origin::Kind::fallback, job.program, "maybe_enable_amp"});
+}
 
 void read_torchtitan(const Document& document, Job& job) {
     job.program = "torchtitan";

@@ -114,7 +114,7 @@ void read_saved(const json& model, const Table& spec, Job& job) {
         sizes.unsaid("layers", {"jobs.why.experts", {}});
     } else if (latent) {
         sizes.unsaid("layers", {"jobs.why.latent", {}});
-    } else if (!equal) {
+    } else if (!equal && job.model_config.empty()) {
         sizes.unsaid("layers", {"jobs.why.unequal_layers", {}});
     }
     if (latent) sizes.put("layers", "model.latent_attention", true);
@@ -129,7 +129,7 @@ constexpr Flavor kLlama3[] = {{"8B", 4096, 32, 32, 8, 14336, 128256},
                               {"70B", 8192, 80, 64, 8, 28672, 128256},
                               {"405B", 16384, 126, 128, 8, 53248, 128256}};
 
-void read_flavor(const Table& model, Job& job) {
+void read_flavor(const Table& model) {
     const std::string name = model.text("name").value_or(""), flavor = model.text("flavor").value_or("");
     if (flavor.empty()) return;
     if (name != "llama3") {
@@ -142,9 +142,7 @@ void read_flavor(const Table& model, Job& job) {
     }
     for (const Flavor& each : kLlama3) {
         if (each.name != flavor) continue;
-        const auto put = [&](const char* fact, Value value) {
-            fall_back(job, fact, std::move(value), "model.flavor");
-        };
+        const auto put = [&](const char* fact, Value value) { model.put("flavor", fact, std::move(value)); };
         put("model.kind", std::string("llama"));
         put("model.dim", each.dim);
         put("model.layers", each.layers);
@@ -163,14 +161,14 @@ void read_torchtitan_model(const Document& document, const Table& root, Job& job
     const auto spec = document.root.find("model_spec");
     if (spec != document.root.end() && spec->is_object()) {
         const Table table = root.table("model_spec");
-        for (const char* key : {"name", "flavor"}) static_cast<void>(table.has(key));
+        table.pass_over({"name", "flavor"});
         if (const json* const model = node_of(*spec, "model"); model != nullptr && model->is_object()) {
             read_saved(*model, table, job);
             table.seen("model");
         }
         return;
     }
-    read_flavor(root.table("model"), job);
+    read_flavor(root.table("model"));
 }
 
 }  // namespace meshscope::jobs

@@ -205,7 +205,8 @@ class Builder : public YAML::EventHandler {
         if (key != "<<") {
             const auto held = top.value.find(key);
             if (held != top.value.end() && *held != value && twice_->size() < kMostTwice)
-                twice_->push_back({key, json_text(*held), json_text(value), mark.line + 1, mark.column + 1});
+                twice_->push_back(
+                    {full(key), json_text(*held), json_text(value), mark.line + 1, mark.column + 1});
             top.value[key] = std::move(value);
             return;
         }
@@ -214,6 +215,18 @@ class Builder : public YAML::EventHandler {
             value.is_array() && std::ranges::all_of(value, [](const json& each) { return each.is_object(); });
         if (!fine) refuse(mark, {"yaml.merge", {}});
         for (json& each : value) top.merged.push_back(std::move(each));
+    }
+
+    /// A key of the innermost table, with what that stands in: "fsdp_config.key", "list[2].key".
+    std::string full(const std::string& key) const {
+        std::string path;
+        for (std::size_t i = 0; i + 1 < open_.size(); ++i) {
+            const Open& each = open_[i];
+            const bool in_table = open_[i + 1].value.is_object();
+            path += each.key ? *each.key : "[" + std::to_string(each.value.size()) + "]";
+            if (in_table) path += ".";
+        }
+        return path + key;
     }
 
     std::string path_;

@@ -19,17 +19,17 @@ nlohmann::json yaml_scalar(std::string_view word);
 
 /// A key that has two values in one table. The programs whose files these are take the last.
 struct Twice {
-    std::string key, first, second;
+    std::string key;  ///< with the tables that it stands in: "fsdp_config.fsdp_version", "groups[0].lr"
+    std::string first, second;
     int line = 0, column = 0;  ///< of the second; 0: not known
 };
 
 /// The only way from a text to YAML: one document of lists, tables with text keys and plain values. Aliases
 /// and merge keys (<<) are followed. Keys with two values go into `twice`, and have the last. `path` is the
 /// file's name, for messages. Throws InputError, each at its place: "yaml.syntax" {detail}, "yaml.key",
-/// "yaml.tag" {tag}, "yaml.too_deep" {most}, "yaml.too_many" {most},
-/// "yaml.too_long" {most}, "yaml.documents", "yaml.not_text",
-/// "yaml.tab", "yaml.merge". Never more memory than for kMostYamlValues
-/// of kMostYamlBytes together.
+/// "yaml.tag" {tag}, "yaml.too_deep" {most}, "yaml.too_many" {most}, "yaml.too_long" {most},
+/// "yaml.documents", "yaml.not_text", "yaml.tab", "yaml.merge". Never more memory than for kMostYamlValues of
+/// kMostYamlBytes together.
 nlohmann::json parse_yaml(std::string_view text, const std::string& path, std::vector<Twice>& twice);
 
 }  // namespace meshscope::jobs

@@ -18,7 +18,23 @@ double slope_of(const std::vector<LinkPoint>& points, bool relative) {
     return bt / bb;
 }
 
+/// Why a row is not fitted from ("nccl.left.…"); nullptr where it is.
+const char* why_left_out(const NcclRow& row, bool in_place) {
+    if (row.wrong) return "nccl.left.wrong";
+    if (row.bytes == 0) return "nccl.left.no_bytes";
+    return row.us(in_place) > 0 ? nullptr : "nccl.left.no_time";
+}
+
 }  // namespace
+
+std::vector<LinkPoint> points_of(const NcclTests& file, bool in_place) {
+    std::vector<LinkPoint> points;
+    for (const NcclRow& row : file.rows)
+        if (why_left_out(row, in_place) == nullptr)
+            points.push_back(
+                {file.steps(), file.factor() * static_cast<double>(row.bytes), row.us(in_place)});
+    return points;
+}
 
 std::optional<LinkFit> fit_link(const std::vector<LinkPoint>& points, bool relative) {
     // Both unknowns in their own units: steps and bytes differ by many powers of ten.
@@ -73,18 +89,13 @@ std::vector<FittedLink> fit_links(const std::vector<NcclTests>& files, bool in_p
         for (const NcclTests& file : files) {
             if ((file.hosts > 1) != between) continue;
             if (first == nullptr) first = &file;
-            for (const NcclRow& row : file.rows) {
-                const double us = in_place ? row.in_place_us : row.out_of_place_us;
-                if (row.wrong || row.bytes == 0 || us <= 0) {
-                    const char* const why = row.wrong        ? "nccl.left.wrong"
-                                            : row.bytes == 0 ? "nccl.left.no_bytes"
-                                                             : "nccl.left.no_time";
+            for (const NcclRow& row : file.rows)
+                if (const char* const why = why_left_out(row, in_place))
                     link.left_out.push_back({file.file, row.bytes, {why, {}}});
-                    continue;
-                }
-                points.push_back({file.steps(), file.factor() * static_cast<double>(row.bytes), us});
-                link.rows.push_back({file.file, row.bytes, us, 0});
-            }
+                else
+                    link.rows.push_back({file.file, row.bytes, row.us(in_place), 0});
+            const std::vector<LinkPoint> more = points_of(file, in_place);
+            points.insert(points.end(), more.begin(), more.end());
         }
         if (first == nullptr) continue;
         const std::optional<LinkFit> fit = fit_link(points, relative);

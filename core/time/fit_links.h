@@ -27,6 +27,9 @@ struct LinkFit {
 /// not tell α and β apart, or β is not above 0. Cost: O(points).
 std::optional<LinkFit> fit_link(const std::vector<LinkPoint>& points, bool relative);
 
+/// The rows of a file that a link is fitted from: their results are right, they move bytes, and have a time.
+std::vector<LinkPoint> points_of(const NcclTests& file, bool in_place);
+
 /// A size of a file, beside what the fitted link makes of it.
 struct FittedRow {
     std::string file;

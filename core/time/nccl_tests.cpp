@@ -112,6 +112,7 @@ std::optional<T> number_of(std::string_view word) {
 struct TableLine {
     NcclRow row;
     double bus_share = 0;  ///< busbw ÷ algbw
+    bool rooted = false;   ///< one rank sends to all, or gets from all
 };
 
 std::optional<TableLine> line_of(std::string_view line) {
@@ -125,7 +126,8 @@ std::optional<TableLine> line_of(std::string_view line) {
         return std::isfinite(us) && us > 0 ? us : 0;
     };
     const auto wrong = [&](std::size_t at) { return number_of<double>(words[at]).value_or(0) > 0; };
-    TableLine made{{*size, time(first), time(first + 4), wrong(first + 3) || wrong(first + 7)}, 0};
+    TableLine made{{*size, time(first), time(first + 4), wrong(first + 3) || wrong(first + 7)}, 0, false};
+    made.rooted = words.size() == 13 && number_of<int64_t>(words[4]).value_or(-1) >= 0;
     const double algorithm = time(first + 1), bus = time(first + 2);
     if (algorithm > 0) made.bus_share = bus / algorithm;
     return made;
@@ -133,8 +135,13 @@ std::optional<TableLine> line_of(std::string_view line) {
 
 NcclTests read_table(const std::string& path, std::string_view text) {
     NcclTests made{path, CollectiveOp::all_reduce, 0, 1, {}};
-    std::set<std::string, std::less<>> hosts;
-    std::optional<CollectiveOp> op;
+    std::set<std::string, std::less<>> hosts, ranks;
+    std::string program;
+    bool rooted = false;
+    const auto refuse_two = [&] { refuse(path, {"nccl.two_runs", {}}, {"nccl.hint.two_runs", {}}); };
+    const auto refuse_op = [&] {
+        refuse(path, {"nccl.unknown_op", {{"op", program.empty() ? "?" : program}}}, {"nccl.hint.op", {}});
+    };
     double share = 0;  // of the largest rate: it has the most digits
     double most = 0;
     std::istringstream lines{std::string(text)};
@@ -145,15 +152,21 @@ NcclTests read_table(const std::string& path, std::string_view text) {
             // "#  Rank  0 Group  0 Pid   1000 on      node0 device  0 [0x10] …"
             const auto on = std::ranges::find(words, "on");
             if (words.size() > 2 && words[1] == "Rank" && on != words.end() && on + 1 != words.end()) {
+                if (!made.rows.empty() || !ranks.emplace(words[2]).second) refuse_two();
                 ++made.ranks;
                 hosts.emplace(*(on + 1));
             }
-            for (const std::string_view word : words)
-                if (const auto found = op_of(word)) op = found;
+            for (const std::string_view word : words) {
+                if (!word.ends_with("_perf")) continue;
+                const std::string_view name = word.substr(word.rfind('/') + 1);
+                if (!made.rows.empty() || (!program.empty() && program != name)) refuse_two();
+                program = name;
+            }
             continue;
         }
         if (const std::optional<TableLine> read = line_of(line)) {
             made.rows.push_back(read->row);
+            rooted = rooted || read->rooted;
             const double rate = read->row.out_of_place_us > 0
                                     ? static_cast<double>(read->row.bytes) / read->row.out_of_place_us
                                     : 0;
@@ -165,15 +178,17 @@ NcclTests read_table(const std::string& path, std::string_view text) {
     }
     if (made.ranks == 0 && made.rows.empty()) refuse(path, {"nccl.no_table", {}});
     made.hosts = std::max<int64_t>(1, static_cast<int64_t>(hosts.size()));
+    std::optional<CollectiveOp> op = op_of(program);
+    if (!program.empty() && !op) refuse_op();
     if (!op && made.ranks > 1) {
         const double once = static_cast<double>(made.ranks - 1) / static_cast<double>(made.ranks);
         constexpr double kNear = 0.02;  // the table has two decimals
         if (std::abs(share - 2 * once) < kNear * 2 * once)
             op = CollectiveOp::all_reduce;
-        else if (std::abs(share - once) < kNear * once)
+        else if (!rooted && std::abs(share - once) < kNear * once && 1 - once > 2 * kNear)
             op = CollectiveOp::all_gather;
         else
-            refuse(path, {"nccl.unknown_op", {{"op", std::string("?")}}}, {"nccl.hint.op", {}});
+            refuse_op();
     }
     made.op = op.value_or(CollectiveOp::all_reduce);
     return made;

@@ -13,6 +13,8 @@ struct NcclRow {
     int64_t bytes = 0;  ///< the column "size"
     double out_of_place_us = 0, in_place_us = 0;
     bool wrong = false;  ///< results were found to be wrong
+
+    double us(bool in_place) const { return in_place ? in_place_us : out_of_place_us; }
 };
 
 /// What a run of nccl-tests measured: one collective at several sizes.
@@ -30,9 +32,10 @@ struct NcclTests {
 
 /// Reads what nccl-tests wrote, JSON (-J, version 3) or its table: all_reduce, all_gather, reduce_scatter and
 /// alltoall. A table that does not name its collective is told by busbw ÷ algbw: all_reduce, or one of the
-/// other three, which have the same steps and factor. The environment that the JSON holds is passed over.
-/// Throws InputError: "nccl.not_json", "nccl.no_table", "nccl.unknown_op" {op}, "nccl.ranks", "nccl.no_rows",
-/// "nccl.too_large" {most}, wrong types; IoError.
+/// other three, which have the same steps and factor, where the table's two decimals tell these from a
+/// broadcast. The environment that the JSON holds is passed over.
+/// Throws InputError: "nccl.not_json", "nccl.no_table", "nccl.unknown_op" {op}, "nccl.two_runs",
+/// "nccl.ranks", "nccl.no_rows", "nccl.too_large" {most}, wrong types; IoError.
 NcclTests read_nccl_tests(const std::string& path);
 
 }  // namespace meshscope::time

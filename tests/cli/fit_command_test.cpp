@@ -27,4 +27,8 @@ TEST_CASE("bench profile --fit writes a profile that is read again, and says wha
     CHECK(said["files"][0]["fits"]["out_of_place_absolute"]["alpha_us_per_step"].get<double>() ==
           Approx(1.66028).epsilon(1e-4));
     CHECK(program::run({"bench", "profile", "--base", "a100"}).exit_code == 2);
+    CHECK(program::run(
+              {"bench", "profile", "--fit", files + "all_reduce_8_exact.json", "--base", out, "--out", out})
+              .exit_code == 2);
+    CHECK(program::content(out).find("name = \"cluster\"") != std::string::npos);
 }

@@ -39,6 +39,20 @@ TEST_CASE(
               .exit_code == 2);
 }
 
+TEST_CASE("scenario from overwrites no file of the job, also none that only another file names") {
+    const program::Folder folder;
+    const std::string zero = folder.write("ds.json", R"({"train_micro_batch_size_per_gpu": 1})");
+    const std::string accelerate = folder.write("acc.yaml",
+                                                "distributed_type: DEEPSPEED\nnum_processes: "
+                                                "2\ndeepspeed_config: {deepspeed_config_file: ds.json}\n");
+    const std::string model = meshscope::test::golden_folder() + "/model_config/Llama-3.2-1B.json";
+    const auto ended =
+        program::run({"scenario", "from", accelerate, model, "--seq", "8", "-o", zero, "--force"});
+    CHECK(ended.exit_code == 2);
+    CHECK(ended.err.find("ds.json") != std::string::npos);
+    CHECK(program::content(zero).starts_with("{"));
+}
+
 TEST_CASE("scenario from asks for what no file says, in both languages, and --json tells what is known") {
     const std::string file = job("megatron_mixtral_8x22b_tp2pp8ep8vpp1_release.yaml");
     const auto asked = program::run({"scenario", "from", file});

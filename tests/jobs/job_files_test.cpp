@@ -205,6 +205,24 @@ TEST_CASE(
     CHECK(read.parallel.units.back() == std::vector<std::string>{"ln_f", "head"});
 }
 
+TEST_CASE("Megatron's widths and vocabularies are those that it computes itself") {
+    const Folder folder;
+    const auto read = [&](const std::string& more, JobOptions options = {.world = 8}) {
+        return read_job({folder.write("run.sh",
+                                      "x.py --num-layers 8 --hidden-size 192 --num-attention-heads 8 "
+                                      "--micro-batch-size 2 --seq-length 32 " +
+                                          more)},
+                        options);
+    };
+    CHECK(read("--swiglu --vocab-size 99").facts.whole("model.hidden") == 512);
+    CHECK(read("--quick-geglu --vocab-size 99").facts.whole("model.hidden") == 768);
+    CHECK(read("--padded-vocab-size 512", {.world = 8, .vocab = 300}).facts.whole("model.vocab") == 512);
+    CHECK(ids([&] { read("--padded-vocab-size 512", {.world = 8, .vocab = 600}); }) ==
+          std::vector<std::string>{"jobs.padded_vocabulary"});
+    CHECK(ids([&] { read("--padded-vocab-size 512 --vocab-size 513"); }) ==
+          std::vector<std::string>{"jobs.padded_vocabulary"});
+}
+
 TEST_CASE("what no file says is asked for") {
     CHECK(missing(read_job({kFiles + "deepspeed_zero2.json"}, {})) ==
           std::vector<std::string>{"--world", "--micro-batch", "--seq", "--model"});
@@ -263,6 +281,158 @@ TEST_CASE("files and options that contradict each other are refused, each with i
                         kFiles + "torchtitan_llama3_8b.json"},
                        {});
           }) == Ids{"jobs.two"});
+}
+
+TEST_CASE("a word that a program does not have is refused, and those that it has are taken in any case") {
+    const Folder folder;
+    const auto read = [&](const std::string& text, const char* name = "run.sh") {
+        return ids([&] { read_job({folder.write(name, text)}, {.world = 8}); });
+    };
+    const std::vector<std::string> unknown{"jobs.unknown_word"};
+    for (const char* word : {"--cp-comm-type banana", "--recompute-granularity ful",
+                             "--recompute-method each", "--data-parallel-sharding-strategy optim_grad_params",
+                             "--normalization BatchNorm", "--position-embedding-type alibi"}) {
+        INFO(word);
+        CHECK(read(kMegatron + word) == unknown);
+    }
+    for (const char* line : {"[training]\nmixed_precision_param = \"bf17\"", "[training]\ndtype = \"half\"",
+                             "[parallelism]\nfsdp_reshard_after_forward = \"sometimes\"",
+                             "[parallelism]\ncontext_parallel_rotate_method = \"ring\"",
+                             "[activation_checkpoint]\nmode = \"ful\""}) {
+        INFO(line);
+        CHECK(read(std::string("[model]\nname = \"llama3\"\n") +
+                       (std::string(line).starts_with("[training]") ? "" : "[training]\n") + line,
+                   "titan.toml") == unknown);
+    }
+    for (const char* pair : {"fsdp_backward_prefetch: BANANA", "fsdp_sharding_strategy: FULL",
+                             "fsdp_auto_wrap_policy: ALL", "fsdp_reshard_after_forward: true"}) {
+        INFO(pair);
+        CHECK(read(std::string("distributed_type: FSDP\nnum_processes: 8\nfsdp_config: {") + pair + "}\n",
+                   "acc.yaml") == unknown);
+    }
+    CHECK(read("distributed_type: multi_gpu\nmixed_precision: BF16\n", "acc.yaml") ==
+          std::vector<std::string>{"(none)"});
+    const Job job =
+        read_job({folder.write("run.sh", kMegatron + "--use-megatron-fsdp --context-parallel-size 2 "
+                                                     "--cp-comm-type allgather")},
+                 {.world = 8});
+    CHECK(job.facts.text("strategy") == "fsdp2");  // what its own FSDP cuts where no word says
+    CHECK(job.facts.text("cp_kind") == "allgather");
+}
+
+TEST_CASE("a key with two values is refused however it is spelt, in its own table alone") {
+    const Folder folder;
+    const auto read = [&](const std::string& text, const char* name) {
+        return ids([&] { read_job({folder.write(name, text)}, {.world = 8}); });
+    };
+    using Ids = std::vector<std::string>;
+    const auto recipe = [&](const std::string& lines) {
+        return read("MODEL_ARGS:\n  --num-layers: 8\n" + lines, "recipe.yaml");
+    };
+    CHECK(recipe("  --tensor_model_parallel_size: 2\n  --tensor_model_parallel_size: 4\n") ==
+          Ids{"jobs.twice"});
+    CHECK(recipe("  --seq_length: 1024\n  --seq-length: 4096\n") == Ids{"jobs.twice"});
+    CHECK(recipe("  --bf16: false\n  --bf16: true\n") == Ids{"jobs.twice"});
+    CHECK(recipe("  --seq_length: 1024\n  --seq-length: 1024\n") == Ids{"(none)"});
+    const std::string zero = R"({"zero_optimization": {"stage": 1)";
+    CHECK(read(zero + R"(, "stage": 2}})", "ds.json") == Ids{"jobs.twice"});
+    CHECK(read(zero + R"(}, "zero_optimization": {"stage": 1}})", "ds.json") == Ids{"jobs.twice"});
+    CHECK(read(zero + R"(}, "other": {"stage": 1, "stage": 2, "list": [{"stage": 1}, {"stage": 2}]}})",
+               "ds.json") == Ids{"(none)"});
+    CHECK(read("distributed_type: FSDP\nnum_processes: 8\nother: {fsdp_version: 1, fsdp_version: 2}\n"
+               "fsdp_config: {fsdp_version: 2}\n",
+               "acc.yaml") == Ids{"(none)"});
+    CHECK(
+        read(
+            R"({"model_spec": {"model": {"dim": 64, "layers": [{"attention": {"n_heads": 4, "n_heads": 8}}]}},
+        "training": {}})",
+            "titan.json") == Ids{"jobs.twice"});
+}
+
+TEST_CASE("replicas without shards are DDP in torchtitan's versions before 2026, FSDP since") {
+    const Folder folder;
+    const auto toml = [&](const std::string& degrees, int64_t world) {
+        return read_job({folder.write("titan.toml",
+                                      "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\n"
+                                      "local_batch_size = 1\nseq_len = 64\n[parallelism]\n" +
+                                          degrees)},
+                        {.world = world});
+    };
+    const std::string replicas = "data_parallel_shard_degree = 1\ndata_parallel_replicate_degree = ";
+    Job job = toml(replicas + "4\n", 4);
+    CHECK(job.facts.text("strategy") == "ddp");
+    CHECK(job.mesh_names == mesh::Names{"replicate"});
+    CHECK(job.facts.text("recompute") == "selective");  // its default, also without the table
+    const scenario::Scenario read = scenario::parse_scenario(made(job).text, "s.toml");
+    CHECK(read.parallel.bucket_cap_mb == 100);
+    job = toml(replicas + "1\ntensor_parallel_degree = 2\n", 2);
+    CHECK(job.facts.text("strategy") == "none");
+    CHECK(job.facts.text("precision") == "float32");
+    CHECK(toml("data_parallel_shard_degree = -1\n", 4).facts.text("strategy") == "fsdp2");
+    CHECK(ids([&] { toml(replicas + "2\ntensor_parallel_degree = 2\n", 4); }) ==
+          std::vector<std::string>{"jobs.ddp_alone"});
+    json saved = json::parse(std::ifstream(kFiles + "torchtitan_llama3_8b.json"));
+    saved["parallelism"]["data_parallel_shard_degree"] = 1;
+    saved["parallelism"]["data_parallel_replicate_degree"] = 4;
+    saved["activation_checkpoint"] = nullptr;
+    job = read_job({folder.write("titan.json", saved.dump())}, {.world = 4});
+    CHECK(job.facts.text("strategy") == "fsdp2");
+    CHECK(job.mesh_shape == mesh::Shape{4, 1});
+    CHECK(job.facts.text("recompute") == "none");
+}
+
+TEST_CASE("torchtitan's first pipelines cut a batch into as many micro-batches as they say, or as stages") {
+    const Folder folder;
+    const auto micro = [&](const std::string& more) {
+        const Job job = read_job({folder.write("titan.toml",
+                                               "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\n"
+                                               "batch_size = 8\nseq_len = 64\n[experimental]\n"
+                                               "pipeline_parallel_degree = 2\n" +
+                                                   more)},
+                                 {.world = 8});
+        return std::pair(*job.facts.whole("micro_batch"), *job.facts.whole("accumulate"));
+    };
+    CHECK(micro("pipeline_parallel_microbatches = 8\n") == std::pair<int64_t, int64_t>{1, 8});
+    CHECK(micro("") == std::pair<int64_t, int64_t>{4, 2});
+    CHECK(micro("pipeline_parallel_schedule = \"Interleaved1F1B\"\n") == std::pair<int64_t, int64_t>{2, 4});
+    CHECK(ids([&] { micro("pipeline_parallel_microbatches = 3\n"); }) ==
+          std::vector<std::string>{"jobs.microbatches"});
+}
+
+TEST_CASE("DeepSpeed's batch is whole with its total alone, and what is auto is asked for") {
+    const Folder folder;
+    const auto read = [&](const std::string& more) {
+        return read_job({folder.write("ds.json", R"({"zero_optimization": {"stage": 2, )" + more), kLlama},
+                        {.world = 8, .seq = 16});
+    };
+    const Job total = read(R"("reduce_bucket_size": 1000}, "train_batch_size": 64})");
+    CHECK(total.missing.empty());
+    CHECK(total.facts.whole("micro_batch") == 8);
+    CHECK(total.facts.whole("bucket_elements") == 1000);
+    const Job open = read(
+        R"("reduce_bucket_size": "auto"}, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": "auto"})");
+    CHECK(missing(open) == std::vector<std::string>{"--accumulate"});
+    CHECK(!open.facts.has("bucket_elements"));
+    CHECK(is_unsaid(open, "zero_optimization.reduce_bucket_size", "jobs.why.auto"));
+}
+
+TEST_CASE("a launcher has one machine unless it says more, and yields to the ranks that a person says") {
+    const Folder folder;
+    const auto read = [&](const std::string& launcher, JobOptions options = {}) {
+        return read_job({folder.write("run.sh", launcher + " " + kMegatron)}, options);
+    };
+    const std::string torchrun = "torchrun --nproc_per_node ";
+    CHECK(read(torchrun + "8").facts.whole("world") == 8);
+    CHECK(read(torchrun + "8", {.world = 16}).facts.whole("nodes") == 2);
+    CHECK(missing(read(torchrun + "gpu")) == std::vector<std::string>{"--ranks-per-node"});
+    CHECK(read(torchrun + "gpu", {.ranks_per_node = 4}).facts.whole("world") == 4);
+    CHECK(read(torchrun + "gpu --nnodes 2", {.world = 8}).facts.whole("ranks_per_node") == 4);
+    CHECK(missing(read(torchrun + "8 --nnodes 1:4")) == std::vector<std::string>{"--world"});
+    CHECK(ids([&] {
+              read_job({folder.write("acc.yaml",
+                                     "distributed_type: MULTI_GPU\nnum_processes: 8\nnum_machines: 3\n")},
+                       {});
+          }) == std::vector<std::string>{"jobs.does_not_divide"});
 }
 
 TEST_CASE("numbers whose products no job has are refused, not computed") {
@@ -324,8 +494,47 @@ TEST_CASE("a model's config.json is named from the scenario's folder, or from he
     CHECK(kind("sub/s.toml") == "hf:../" + options.model);
 }
 
+TEST_CASE("accelerate's launcher passes over the other key of FSDP1, which is said; unread keys are listed") {
+    const Folder folder;
+    const Job job = read_job(
+        {folder.write(
+            "acc.yaml",
+            "distributed_type: FSDP\nnum_processes: 8\nfsdp_config:\n  fsdp_version: 1\n"
+            "  fsdp_reshard_after_forward: SHARD_GRAD_OP\n  fsdp_colour: blue\ndeepspeed_config: {}\n")},
+        {});
+    CHECK(job.facts.text("sharding_strategy") == "full_shard");
+    CHECK(is_unsaid(job, "fsdp_config.fsdp_reshard_after_forward", "jobs.why.launcher_sharding"));
+    REQUIRE(job.unread.size() == 1);
+    CHECK(job.unread[0].second == "fsdp_config.fsdp_colour");
+}
+
 TEST_CASE("a model's config.json must be that of the job") {
     const Folder folder;
+    // Of Llama 3.2 1B all but what follows.
+    const auto read = [&](const std::string& more) {
+        return ids([&] {
+            read_job({folder.write("run.sh",
+                                   "x.py --num-layers 16 --hidden-size 2048 --num-attention-heads 32 "
+                                   "--micro-batch-size 1 --seq-length 64 " +
+                                       more),
+                      kLlama},
+                     {.world = 8});
+        });
+    };
+    using Ids = std::vector<std::string>;
+    CHECK(read("--swiglu --normalization RMSNorm --use-rotary-position-embeddings --rotary-base 500000 "
+               "--disable-bias-linear --group-query-attention --num-query-groups 8 --ffn-hidden-size 8192 "
+               "--norm-epsilon 1e-5") == Ids{"(none)"});
+    CHECK(read("--swiglu --num-experts 8") == Ids{"jobs.dense_model"});
+    CHECK(read("--swiglu --multi-latent-attention") == Ids{"jobs.no_latent_attention"});
+    for (const char* other :
+         {"--quick-geglu --kv-channels 128", "--swiglu --normalization LayerNorm", "--swiglu --qk-layernorm",
+          "--swiglu --rotary-base 10000", "--swiglu --add-qkv-bias", "--swiglu --norm-epsilon 1e-6",
+          "--swiglu --position-embedding-type learned_absolute",
+          "--swiglu --group-query-attention --num-query-groups 4"}) {
+        INFO(other);
+        CHECK(read(other) == Ids{"jobs.contradiction"});
+    }
     const std::string file = folder.write("run.sh",
                                           "x.py --num-layers 24 --hidden-size 2048 --num-attention-heads 32 "
                                           "--micro-batch-size 1 --seq-length 64 --swiglu");

@@ -28,14 +28,6 @@ json expected() {
     return json::parse(file)["files"];
 }
 
-std::vector<LinkPoint> points_of(const NcclTests& file, bool in_place) {
-    std::vector<LinkPoint> points;
-    for (const NcclRow& row : file.rows)
-        points.push_back({file.steps(), file.factor() * static_cast<double>(row.bytes),
-                          in_place ? row.in_place_us : row.out_of_place_us});
-    return points;
-}
-
 std::string mistake(const std::string& text, const char* name = "x.json") {
     const Folder folder;
     const std::string path = folder.write(name, text);
@@ -108,6 +100,27 @@ TEST_CASE(
     CHECK(test::thrown_id([&] { fit_links({file}, true); }) == "nccl.no_fit");  // one time alone
     file.rows = {{1024, 20, 0}, {1 << 20, 10, 0}};
     CHECK(test::thrown_id([&] { fit_links({file}, false); }) == "nccl.no_fit");  // larger is faster
+}
+
+TEST_CASE("a table's collective is guessed only where its bandwidths tell it from all others") {
+    const auto table = [](int ranks, const std::string& name, const std::string& row) {
+        std::string text = name.empty() ? "" : "# Collective test starting: " + name + "\n";
+        for (int i = 0; i < ranks; ++i)
+            text += "#  Rank " + std::to_string(i) + " Group 0 Pid 1 on a device 0\n";
+        return text + "1024 256 float " + row + "\n2097152 256 float " + row + "\n";
+    };
+    const auto told = [&](const std::string& text) { return mistake(text, "x.txt"); };
+    // Twelve times a share of 15/16 and of 63/64, which two decimals do not tell from a broadcast's 1.
+    const std::string most = "none -1 10 16.00 15.00 0 10 16.00 15.00 0";
+    CHECK(told(table(16, "", most)) == "nccl.no_fit");  // read, but of one time
+    CHECK(told(table(64, "", "none -1 10 64.00 63.00 0 10 64.00 63.00 0")) == "nccl.unknown_op");
+    CHECK(told(table(16, "", "none 0 10 16.00 15.00 0 10 16.00 15.00 0")) ==
+          "nccl.unknown_op");  // has a root
+    CHECK(told(table(16, "scatter_perf", most)) == "nccl.unknown_op");
+    CHECK(told(table(16, "./build/all_gather_perf", most)) == "nccl.no_fit");
+    CHECK(told(table(8, "all_gather_perf", most) + table(8, "all_gather_perf", most)) == "nccl.two_runs");
+    CHECK(told(table(8, "", most) + table(8, "", most)) == "nccl.two_runs");
+    CHECK(told("# ./all_reduce_perf\n" + table(8, "all_gather_perf", most)) == "nccl.two_runs");
 }
 
 TEST_CASE("files that are none of nccl-tests', or damaged, are refused") {
