@@ -7,13 +7,16 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
+#include <utility>
 
+#include "app/cli/mesh_request.h"
 #include "app/cli/model_argument.h"
 #include "app/cli/plan_tell.h"
 #include "app/cli/report.h"
 #include "app/cli/usage.h"
+#include "core/base/error.h"
 #include "core/base/json_text.h"
-#include "core/base/nearest.h"
+#include "core/base/units.h"
 #include "core/estimate/model_shape.h"
 #include "core/estimate/plan.h"
 #include "core/scenario/model_config.h"
@@ -56,32 +59,28 @@ Stack stack_of(const std::string& word) {
     throw UsageError({"cli.plan.unknown_stack", {{"stack", word}, {"known", known}}});
 }
 
-/// "tp=8,recompute=none".
+/// "tp=8,recompute=none", each once.
 Sizes sizes_of(const std::string& words) {
     Sizes sizes;
-    const std::pair<std::string_view, std::optional<int64_t> Sizes::*> numbers[] = {
-        {"tp", &Sizes::tp},         {"cp", &Sizes::cp},     {"pp", &Sizes::pp},
-        {"stages", &Sizes::stages}, {"zero", &Sizes::zero}, {"micro", &Sizes::micro}};
-    std::string_view rest = words;
-    while (!rest.empty()) {
-        const std::string_view part = rest.substr(0, rest.find(','));
-        rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+    for (const std::string& part : split(words, ',')) {
+        const auto refuse = [&](const char* id) { throw UsageError({id, {{"part", part}}}); };
+        if (part.empty()) throw UsageError({"cli.plan.only_empty", {{"sizes", words}}});
         const std::size_t sign = std::min(part.find('='), part.size());
-        const std::string_view key = part.substr(0, sign),
-                               value = part.substr(std::min(sign + 1, part.size()));
-        bool known = false;
-        for (const auto& [name, size] : numbers) {
-            int64_t number = 0;
-            const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-            if (name != key || error != std::errc() || end != value.data() + value.size()) continue;
-            sizes.*size = number;
-            known = true;
-        }
+        const std::string_view key = std::string_view(part).substr(0, sign),
+                               value = std::string_view(part).substr(std::min(sign + 1, part.size()));
         if (key == "recompute") {
+            if (sizes.recompute) refuse("cli.plan.only_twice");
             sizes.recompute = parse_recompute(value);
-            known = sizes.recompute.has_value();
+            if (!sizes.recompute) refuse("cli.plan.only");
+            continue;
         }
-        if (!known) throw UsageError({"cli.plan.only", {{"part", std::string(part)}}});
+        const auto known = std::ranges::find(size_keys(), key, &SizeKey::name);
+        int64_t number = 0;
+        const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+        if (known == size_keys().end() || error != std::errc() || end != value.data() + value.size())
+            refuse("cli.plan.only");
+        if (sizes.*known->size) refuse("cli.plan.only_twice");
+        sizes.*known->size = number;
     }
     return sizes;
 }
@@ -91,38 +90,32 @@ Question question_of(const PlanArguments& options, PlanTelling& telling) {
     expect("--gpus-per-node", options.gpus_per_node, 1, kMostGpus);
     expect("--top", options.top, 1, 1000);
     expect("--lora", options.lora, 0, 4096);
-    if (options.base_bits != 16 && (options.base_bits != 4 || options.lora == 0))
-        throw UsageError({options.base_bits == 4 ? "cli.plan.base_bits_lora" : "cli.plan.base_bits",
-                          {{"bits", options.base_bits}}});
-    Question question;
-    const ModelArgument model = model_argument(options.model);
-    const auto shape = shape_of(model.spec);
-    if (!shape) throw UsageError({"cli.plan.no_transformer", {{"kind", model.type}}});
-    question.shape = *shape;
-    telling = {
-        .model = options.model, .top = options.top, .price = options.price, .most_tokens = model.most_tokens};
     expect("--price", options.price, 1e-6, 1e6);
     expect("--memory-gib", options.memory_gib, 0.001, 1e6);
-    if (options.seq) {
-        expect("--seq", *options.seq, 1, nn::kMostSize);
-        if (question.shape.learned_positions && *options.seq > question.shape.seq)
-            throw UsageError({"cli.plan.positions", {{"seq", *options.seq}, {"most", question.shape.seq}}});
-        question.shape.seq = *options.seq;
-    }
+    if (options.seq) expect("--seq", *options.seq, 1, nn::kMostSize);
+    if (options.global_batch) expect("--global-batch", *options.global_batch, 1, int64_t{1} << 30);
+    Question question;
     question.stack = stack_of(options.stack);
     question.compiled = !options.eager;
     question.lora_rank = options.lora;
     question.base_bits = options.base_bits;
     question.only = sizes_of(options.only);
     question.gpus = options.gpus;
-    question.gpus_per_node = std::min(options.gpus_per_node, options.gpus);
-    question.global_batch = options.global_batch.value_or(options.gpus);
-    expect("--global-batch", question.global_batch, 1, int64_t{1} << 30);
+    question.gpus_per_node = options.gpus_per_node;
+    const ModelArgument model = model_argument(options.model);
+    const auto shape = shape_of(model.spec);
+    if (!shape) throw UsageError({"cli.plan.no_transformer", {{"kind", model.type}}});
+    question.shape = *shape;
+    telling = {
+        .model = options.model, .top = options.top, .price = options.price, .most_tokens = model.most_tokens};
     question.profile = profile_option(options.gpu);
-    question.memory_bytes = options.memory_gib ? *options.memory_gib * 1024 * 1024 * 1024
-                                               : static_cast<double>(question.profile.memory_bytes);
-    if (question.memory_bytes <= 0) throw UsageError({"cli.plan.no_memory", {{"gpu", options.gpu}}});
-    return question;
+    Stated stated{.seq = options.seq, .global_batch = options.global_batch};
+    if (options.memory_gib) stated.memory_bytes = *options.memory_gib * kGiB;
+    try {
+        return settled(std::move(question), stated);
+    } catch (const InvalidArgument& error) {
+        throw UsageError(error.message());
+    }
 }
 
 /// What the plan reads, which no report may overwrite.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/cli/estimate_figures.h"
+#include "core/base/digits.h"
 #include "core/estimate/validation.h"
 
 namespace meshscope::cli {
@@ -89,6 +90,14 @@ ordered_json json_of(const Question& question, const Layouted& each, const PlanT
     return made;
 }
 
+ordered_json json_of(const Sizes& sizes) {
+    ordered_json made = ordered_json::object();
+    for (const SizeKey& each : size_keys())
+        if (const auto size = sizes.*each.size) made[std::string(each.name)] = *size;
+    if (sizes.recompute) made["recompute"] = word(*sizes.recompute);
+    return made;
+}
+
 /// The layouts of a list as a table: with their times, or, for those that do not fit, with what is too large.
 Table table_of(const Question& question, const std::vector<const Layouted*>& layouts,
                const PlanTelling& telling, bool why, const CommandContext& context) {
@@ -155,16 +164,40 @@ bool twins(const Layouted& a, const Layouted& b) {
                                                      y.cp * y.data_ranks(), y.replicas > 1, b.job.recompute);
 }
 
+/// "tp=8,recompute=none".
+std::string sizes_text(const Sizes& sizes) {
+    std::string text;
+    for (const SizeKey& each : size_keys())
+        if (const auto size = sizes.*each.size)
+            text += (text.empty() ? "" : ",") + std::string(each.name) + "=" + std::to_string(*size);
+    if (sizes.recompute)
+        text += (text.empty() ? "" : ",") + std::string("recompute=") + std::string(word(*sizes.recompute));
+    return text;
+}
+
+/// The options that no other line tells of, where they are not as they are by themselves.
+std::string options_text(const Question& question) {
+    std::string text;
+    const auto add = [&](const std::string& option) { text += (text.empty() ? "" : " ") + option; };
+    if (question.gpus_per_node != std::min(question.gpus, Question{}.gpus_per_node))
+        add("--gpus-per-node " + std::to_string(question.gpus_per_node));
+    if (!question.compiled) add("--eager");
+    if (question.only.any()) add("--only " + sizes_text(question.only));
+    return text;
+}
+
 /// What was asked, and what of it needs a word.
 std::vector<std::string> head_of(const Question& question, const Plan& made, const PlanTelling& telling,
                                  const CommandContext& context) {
-    std::vector<std::string> lines{context.text(
-        "cli.plan.head", {{"parameters", fixed(static_cast<double>(parameters(question.shape)) / 1e9, 2)},
-                          {"gpus", question.gpus},
-                          {"gpu", question.profile.name},
-                          {"memory", estimated_bytes(question.memory_bytes)},
-                          {"batch", question.global_batch},
-                          {"seq", question.shape.seq}})};
+    std::vector<std::string> lines{
+        context.text("cli.plan.head", {{"parameters", grouped(std::to_string(parameters(question.shape)))},
+                                       {"gpus", question.gpus},
+                                       {"gpu", question.profile.name},
+                                       {"memory", estimated_bytes(question.memory_bytes)},
+                                       {"batch", question.global_batch},
+                                       {"seq", question.shape.seq}})};
+    if (const std::string options = options_text(question); !options.empty())
+        lines.push_back(context.text("cli.plan.options", {{"options", options}}));
     if (beyond_positions(question, telling))
         lines.push_back(context.text("cli.plan.beyond_positions",
                                      {{"seq", question.shape.seq}, {"most", *telling.most_tokens}}));
@@ -173,27 +206,28 @@ std::vector<std::string> head_of(const Question& question, const Plan& made, con
         job.shape = question.shape;
         job.lora_rank = question.lora_rank;
         const double trained = static_cast<double>(parameters(job.shape)) * trained_share(job);
-        lines.push_back(context.text(question.base_bits == 4 ? "cli.plan.qlora" : "cli.plan.lora",
-                                     {{"rank", question.lora_rank}, {"millions", fixed(trained / 1e6, 1)}}));
+        lines.push_back(
+            context.text(question.base_bits == 4 ? "cli.plan.qlora" : "cli.plan.lora",
+                         {{"rank", question.lora_rank}, {"trained", grouped(fixed(trained, 0))}}));
     }
     lines.push_back(context.text(
         "cli.plan.tried", {{"tried", made.tried}, {"fitting", static_cast<int64_t>(made.fitting.size())}}));
     return lines;
 }
 
-Report::Part memory_of(const Layouted& best, const CommandContext& context) {
+Report::Part memory_of(const Layouted& first, const CommandContext& context) {
     Report::Part part{
-        .heading = context.text("cli.plan.best_memory"), .before = {}, .table = {}, .after = {}};
+        .heading = context.text("cli.plan.first_memory"), .before = {}, .table = {}, .after = {}};
     part.table.right = {false, true};
-    for (const StageMemory::Part& each : best.memory.parts)
+    for (const StageMemory::Part& each : first.memory.parts)
         part.table.rows.push_back(
             {context.text("estimate.memory." + std::string(each.name)), estimated_bytes(each.bytes)});
-    part.table.rows.push_back({context.text("cli.plan.needed"), estimated_bytes(best.needed_bytes)});
+    part.table.rows.push_back({context.text("cli.plan.needed"), estimated_bytes(first.needed_bytes)});
     return part;
 }
 
-std::string sensitivity_of(const Question& question, const Layouted& best, const CommandContext& context) {
-    const Sensitivity s = sensitivity(question, best.job);
+std::string sensitivity_of(const Question& question, const Layouted& first, const CommandContext& context) {
+    const Sensitivity s = sensitivity(question, first.job);
     return context.text("cli.plan.sensitivity", {{"products", percent(s.products)},
                                                  {"memory", percent(s.memory)},
                                                  {"links", percent(s.links)},
@@ -277,14 +311,17 @@ ordered_json plan_json(const Question& question, const Plan& made, const PlanTel
     const double peak = question.profile.bfloat16_peak_flops_per_s;
     ordered_json out{{"parameters", parameters(question.shape)},
                      {"gpus", question.gpus},
+                     {"gpus_per_node", question.gpus_per_node},
                      {"gpu", question.profile.name},
                      {"memory_bytes", question.memory_bytes},
                      {"peak_flops_per_s", peak > 0 ? ordered_json(peak) : ordered_json()},
                      {"global_batch", question.global_batch},
                      {"seq", question.shape.seq},
                      {"stack", traits(question.stack).word},
+                     {"compiled", question.compiled},
                      {"lora_rank", question.lora_rank},
                      {"base_bits", question.base_bits},
+                     {"only", json_of(question.only)},
                      {"tried", made.tried},
                      {"fitting", made.fitting.size()}};
     if (telling.most_tokens) {

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include "core/base/error.h"
+#include "core/estimate/machine.h"
 
 namespace meshscope::estimate {
 namespace {
@@ -56,9 +59,13 @@ std::tuple<int64_t, int, double> order_of(const Layouted& each) {
     return {std::llround(std::log(each.time.total_s()) / std::log(1.01)), dims, each.needed_bytes};
 }
 
-bool is_any_of(const std::optional<int64_t>& wanted, int64_t is) {
-    return !wanted || *wanted == is;
+/// What is tried of a size: what is asked for, else what a plan tries by itself.
+std::vector<int64_t> asked_or(const std::optional<int64_t>& asked, std::vector<int64_t> otherwise) {
+    return asked ? std::vector{*asked} : std::move(otherwise);
 }
+
+/// Why a layout was not tried, in the order in which that is found; what comes later came closer.
+enum class Hurdle : uint8_t { none, tp, cp, ranks, batch, zero, micro, stages, job };
 
 class Search {
   public:
@@ -66,58 +73,118 @@ class Search {
         : question_(question), go_on_(go_on), machine_(question.profile, question.gpus_per_node) {}
 
     Plan run() {
-        const Shape& s = question_.shape;
-        for (const int64_t tp : powers_up_to(std::min(question_.gpus_per_node, s.heads))) {
-            if (s.heads % tp != 0 || !is_any_of(question_.only.tp, tp)) continue;
-            for (const int64_t cp : powers_up_to(std::max<int64_t>(1, s.seq / kFewestTokens)))
-                for (const int64_t pp : cuts_up_to(s.layers, question_.gpus / (tp * cp))) {
-                    if (s.seq % cp != 0 || question_.gpus % (tp * cp * pp) != 0) continue;
-                    if (question_.base_bits < 16 && tp * cp * pp > 1) continue;
-                    if (!data_parallel(tp, cp, pp)) return std::move(made_);
-                }
+        if (every_layout()) {
+            std::ranges::stable_sort(made_.fitting, {}, [](const Layouted& each) { return order_of(each); });
+            std::ranges::stable_sort(made_.too_large, {}, &Layouted::needed_bytes);
         }
-        std::ranges::stable_sort(made_.fitting, {}, [](const Layouted& each) { return order_of(each); });
-        std::ranges::stable_sort(made_.too_large, {}, &Layouted::needed_bytes);
         return std::move(made_);
     }
 
+    /// Why the one that came closest was not tried, where none was.
+    const Message& why_none() const { return why_; }
+
   private:
-    bool data_parallel(int64_t tp, int64_t cp, int64_t pp) {
-        const int64_t ranks = question_.gpus / (tp * cp * pp);
-        if (question_.global_batch % ranks != 0) return true;
-        const int64_t samples = question_.global_batch / ranks;
-        for (const Sharing& sharing :
-             sharings(traits(question_.stack), ranks, question_.gpus_per_node / (tp * cp), pp > 1))
-            for (const int64_t micro : powers_up_to(samples)) {
-                if (samples % micro != 0) continue;
-                for (const int64_t stages : powers_up_to(pp > 1 ? 8 : 1)) {
-                    if (!std::ranges::binary_search(cuts_up_to(question_.shape.layers, pp * stages),
-                                                    pp * stages))
-                        continue;
-                    if (stages > 1 && (samples / micro) % pp != 0)
-                        continue;  // what interleaving asks of micro-batches
-                    Job job = base();
-                    job.layout = {.tp = tp,
-                                  .cp = cp,
-                                  .pp = pp,
-                                  .replicas = sharing.replicas,
-                                  .shards = sharing.shards,
-                                  .zero = sharing.zero,
-                                  .sequence_parallel = tp > 1,
-                                  .virtual_stages = stages,
-                                  .order = stages > 1 ? Order::interleaved : Order::one_f_one_b};
-                    job.micro_batch = micro;
-                    job.micro_batches = samples / micro;
-                    if (!recomputations(job)) return false;
-                }
+    /// False where it was stopped.
+    bool every_layout() {
+        const Shape& s = question_.shape;
+        const int64_t gpus = question_.gpus;
+        for (const int64_t tp :
+             asked_or(question_.only.tp, powers_up_to(std::min(question_.gpus_per_node, s.heads)))) {
+            if (s.heads % tp != 0) {
+                refuse(Hurdle::tp, {"estimate.heads_tp", {{"heads", s.heads}, {"tp", tp}}});
+                continue;
             }
+            for (const int64_t cp :
+                 asked_or(question_.only.cp, powers_up_to(std::max<int64_t>(1, s.seq / kFewestTokens)))) {
+                if (s.seq % cp != 0) {
+                    refuse(Hurdle::cp, {"estimate.seq_cp", {{"seq", s.seq}, {"cp", cp}}});
+                    continue;
+                }
+                // Where tp and cp alone are too many, so they are for the message.
+                const int64_t most = std::max<int64_t>(1, gpus / (tp * cp));
+                for (const int64_t pp : asked_or(question_.only.pp, cuts_up_to(s.layers, most)))
+                    if (!data_parallel(tp, cp, pp)) return false;
+            }
+        }
+        return true;
+    }
+
+    bool data_parallel(int64_t tp, int64_t cp, int64_t pp) {
+        const int64_t cut = tp * cp * pp, gpus = question_.gpus;
+        if (gpus % cut != 0)
+            return refuse(
+                Hurdle::ranks,
+                {"plan.ranks", {{"tp", tp}, {"cp", cp}, {"pp", pp}, {"ranks", cut}, {"gpus", gpus}}});
+        if (question_.base_bits < 16 && cut > 1) return refuse(Hurdle::ranks, {"estimate.base_bits_cut", {}});
+        const int64_t ranks = gpus / cut, batch = question_.global_batch;
+        if (batch % ranks != 0)
+            return refuse(Hurdle::batch, {"plan.batch", {{"batch", batch}, {"ranks", ranks}}});
+        const auto all =
+            sharings(traits(question_.stack), ranks, question_.gpus_per_node / (tp * cp), pp > 1);
+        std::vector<int64_t> known;
+        for (const Sharing& sharing : all) {
+            if (question_.only.zero.value_or(sharing.zero) != sharing.zero) {
+                if (std::ranges::find(known, sharing.zero) == known.end()) known.push_back(sharing.zero);
+                continue;
+            }
+            const int64_t samples = batch / ranks;
+            for (const int64_t micro : asked_or(question_.only.micro, powers_up_to(samples))) {
+                if (samples % micro != 0) {
+                    refuse(Hurdle::micro, {"plan.micro", {{"samples", samples}, {"micro", micro}}});
+                    continue;
+                }
+                Job job = base();
+                job.layout = {.tp = tp,
+                              .cp = cp,
+                              .pp = pp,
+                              .replicas = sharing.replicas,
+                              .shards = sharing.shards,
+                              .zero = sharing.zero,
+                              .sequence_parallel = tp > 1};
+                job.micro_batch = micro;
+                job.micro_batches = samples / micro;
+                if (!stages(job)) return false;
+            }
+        }
+        if (!known.empty())
+            refuse(Hurdle::zero, {"plan.zero",
+                                  {{"zero", *question_.only.zero},
+                                   {"stack", std::string(traits(question_.stack).word)},
+                                   {"ranks", ranks},
+                                   {"pp", pp},
+                                   {"known", known}}});
+        return true;
+    }
+
+    bool stages(Job& job) {
+        Layout& l = job.layout;
+        const auto cuts = cuts_up_to(question_.shape.layers, 8 * l.pp);
+        for (const int64_t each : asked_or(question_.only.stages, powers_up_to(l.pp > 1 ? 8 : 1))) {
+            const bool asked = question_.only.stages || (question_.only.pp && each == 1);
+            if (!asked && !std::ranges::binary_search(cuts, l.pp * each)) continue;
+            if (each > 1 && l.pp == 1) {
+                refuse(Hurdle::stages, {"plan.stages_pp", {{"stages", each}}});
+                continue;
+            }
+            if (each > 1 && job.micro_batches % l.pp != 0) {  // what interleaving asks of micro-batches
+                refuse(Hurdle::stages, {"plan.interleaving",
+                                        {{"stages", each}, {"pp", l.pp}, {"batches", job.micro_batches}}});
+                continue;
+            }
+            l.virtual_stages = each;
+            l.order = each > 1 ? Order::interleaved : Order::one_f_one_b;
+            if (auto why = why_impossible(job))
+                refuse(Hurdle::job, std::move(*why));
+            else if (!recomputations(job))
+                return false;
+        }
         return true;
     }
 
     bool recomputations(Job& job) {
         for (const Recompute each : {Recompute::none, Recompute::products, Recompute::full}) {
             job.recompute = each;
-            if (!question_.only.hold(job)) continue;
+            if (question_.only.recompute.value_or(each) != each) continue;
             Layouted made{.job = job, .time = {}, .memory = peak_memory(job)};
             made.needed_bytes = needed_bytes(made.memory.total(), question_.stack);
             made.time = step_time(job, machine_);
@@ -133,15 +200,27 @@ class Search {
         job.shape = question_.shape;
         job.stack = question_.stack;
         job.compiled = question_.compiled;
+        job.overlap_tensor = traits(question_.stack).overlap_tensor;
         job.lora_rank = question_.lora_rank;
         job.base_bits = question_.base_bits;
         return job;
+    }
+
+    /// Always true: the search goes on.
+    bool refuse(Hurdle hurdle, Message why) {
+        if (made_.tried == 0 && hurdle > hurdle_) {
+            hurdle_ = hurdle;
+            why_ = std::move(why);
+        }
+        return true;
     }
 
     const Question& question_;
     const std::function<bool(int64_t)>& go_on_;
     Machine machine_;
     Plan made_;
+    Hurdle hurdle_ = Hurdle::none;
+    Message why_;
 };
 
 double step_with(const Question& question, const Job& job, double time::Profile::*figure,
@@ -153,13 +232,6 @@ double step_with(const Question& question, const Job& job, double time::Profile:
 }
 
 }  // namespace
-
-bool Sizes::hold(const Job& job) const {
-    const Layout& l = job.layout;
-    return is_any_of(tp, l.tp) && is_any_of(cp, l.cp) && is_any_of(pp, l.pp) &&
-           is_any_of(stages, l.virtual_stages) && is_any_of(zero, l.zero) &&
-           is_any_of(micro, job.micro_batch) && (!recompute || *recompute == job.recompute);
-}
 
 std::vector<const Layouted*> Plan::pareto() const {
     std::vector<const Layouted*> by_time;
@@ -174,10 +246,10 @@ std::vector<const Layouted*> Plan::pareto() const {
 Plan plan(const Question& question, const std::function<bool(int64_t tried)>& go_on) {
     if (question.gpus < 1 || question.global_batch < 1 || question.shape.layers < 1)
         throw InvalidArgument({"plan.nothing", {{"gpus", question.gpus}, {"batch", question.global_batch}}});
-    Plan made = Search(question, go_on).run();
-    if (made.tried == 0 && question.only.any())
-        throw InvalidArgument(
-            {"plan.no_layout_of", {{"gpus", question.gpus}, {"batch", question.global_batch}}});
+    Search search(question, go_on);
+    Plan made = search.run();
+    if (made.tried == 0 && question.only.any() && !search.why_none().id.empty())
+        throw InvalidArgument(search.why_none());
     if (made.tried == 0)
         throw InvalidArgument(
             {"plan.no_layout", {{"gpus", question.gpus}, {"batch", question.global_batch}}});

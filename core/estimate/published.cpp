@@ -9,6 +9,7 @@
 #include "core/base/json_fields.h"
 #include "core/base/json_text.h"
 #include "core/base/text_file.h"
+#include "core/base/units.h"
 #include "core/time/read_profile.h"
 
 namespace meshscope::embedded {
@@ -27,7 +28,7 @@ struct Family {
     std::string_view gpu = "";           ///< where "gpu" in the rows does not tell which one of its kind
     double network_gigabytes_per_s = 0;  ///< a GPU's part of its node's network; 0: as the profile
     bool overlap_data = true;
-    bool overlap_tensor = false;
+    std::optional<bool> overlap_tensor = {};  ///< where it is not as the stack's recipes have it
     bool fused_weight_grad = true;
     bool deterministic = false;
     bool dropout = false;
@@ -48,14 +49,15 @@ constexpr Family kFamilies[] = {
     {.name = "mtnlg", .stack = Stack::megatron_2021, .overlap_data = false},
     {.name = "ms", .stack = Stack::megatron_2023},
     {.name = "zb", .stack = Stack::megatron_2023},
-    {.name = "mlm", .stack = Stack::megatron_core, .overlap_tensor = true},
-    {.name = "dgxc", .stack = Stack::megatron_core, .overlap_tensor = true},
-    {.name = "brg", .stack = Stack::megatron_core, .overlap_tensor = true},
-    {.name = "nemo2407", .stack = Stack::megatron_core, .overlap_tensor = true},
-    {.name = "llama3", .stack = Stack::megatron_core},
-    {.name = "smx", .stack = Stack::megatron_core, .overlap_data = false},
+    {.name = "mlm", .stack = Stack::megatron_core},
+    {.name = "dgxc", .stack = Stack::megatron_core},
+    {.name = "brg", .stack = Stack::megatron_core},
+    {.name = "nemo2407", .stack = Stack::megatron_core},
+    {.name = "llama3", .stack = Stack::megatron_core, .overlap_tensor = false},
+    {.name = "smx", .stack = Stack::megatron_core, .overlap_data = false, .overlap_tensor = false},
     {.name = "gold",
      .stack = Stack::megatron_core,
+     .overlap_tensor = false,
      .fused_weight_grad = false,
      .deterministic = true,
      .dropout = true,
@@ -166,7 +168,6 @@ void read_measured(const Row& row, PublishedRun& run) {
     run.step_ms = Row::figure(row.measured, "step_ms");
     if (!run.step_ms) run.step_ms = Row::figure(row.derived, "step_ms");
     if (!run.step_ms) run.step_ms = Row::figure(row.all, "derived_step_ms_from_tflops");
-    constexpr double kGiB = 1024.0 * 1024 * 1024;
     const std::tuple<const char*, double, MemoryKind> kinds[] = {
         {"peak_bytes_allocated", 1, MemoryKind::allocated},
         {"peak_gib_allocated", kGiB, MemoryKind::allocated},
@@ -245,7 +246,7 @@ PublishedRun read_row(Row row) {
     job.gradient_bytes = row.precision.text("reduce") == "fp32" ? 4 : 2;
     job.compiled = row.all.boolean("compile").value_or(false);
     job.overlap_data = family->overlap_data;
-    job.overlap_tensor = family->overlap_tensor;
+    job.overlap_tensor = family->overlap_tensor.value_or(traits(job.stack).overlap_tensor);
     job.fused_weight_grad = family->fused_weight_grad;
     job.deterministic = family->deterministic;
     run.last_stage = family->last_stage_memory;

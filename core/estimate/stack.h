@@ -38,6 +38,9 @@ struct StackTraits {
     bool workspace_per_weight = false;
     bool zero_1 = true;  ///< data-parallel ranks can share out the optimizer's state alone
     bool fsdp = false;   ///< and all of the model, whole or within groups (HSDP)
+    /// Tensor parallelism's collectives run beside its products where the stack's own recipes for
+    /// pre-training are followed: NeMo's turn it on (tp_comm_overlap).
+    bool overlap_tensor = false;
     /// What PyTorch's allocator takes from the device for what is allocated: 1.04 was the median of SimuMax's
     /// runs (1.03 to 1.10); FSDP's buffers, freed on other streams, leave gaps: 1.20 to 1.36 of torchtitan's.
     double reserved_share = 1.04;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <iterator>
 #include <sstream>
+#include <utility>
 
 #include "core/base/error.h"
+#include "core/base/units.h"
 #include "core/estimate/model_shape.h"
 #include "core/estimate/published.h"
 #include "core/scenario/model_config.h"
@@ -16,76 +18,102 @@ namespace {
 
 using namespace estimate;
 
-constexpr double kGiB = 1024.0 * 1024 * 1024;
-
-constexpr std::array<std::string_view, 27> kEstimatedFigures{"parameters",
-                                                             "table_percent",
-                                                             "gflop_per_token",
-                                                             "tried",
-                                                             "fitting",
-                                                             "step_ms",
-                                                             "tokens",
-                                                             "mfu_percent",
-                                                             "exposed_percent",
-                                                             "hidden_percent",
-                                                             "bubble_percent",
-                                                             "needed_gib",
-                                                             "allocated_gib",
-                                                             "weights_gib",
-                                                             "gradients_gib",
-                                                             "optimizer_gib",
-                                                             "activations_gib",
-                                                             "logits_gib",
-                                                             "gpus",
-                                                             "tp",
-                                                             "cp",
-                                                             "pp",
-                                                             "stages",
-                                                             "dp",
-                                                             "published_ms",
-                                                             "published_tokens",
-                                                             "published_mfu_percent"};
-
 double tokens_of(const Job& job, double step_s) {
     return job.tokens_per_step() / step_s / static_cast<double>(job.layout.ranks());
 }
 
-double part_of(const StageMemory& memory, std::string_view name) {
-    for (const StageMemory::Part& part : memory.parts)
-        if (part.name == name) return part.bytes;
-    return 0;
+/// A layout, whoever chose it, with what is estimated of it.
+struct Estimate {
+    const Job& job;
+    const StepTime& time;
+    const StageMemory& memory;
+    const time::Profile& profile;
+};
+
+template <class From>
+struct Figure {
+    std::string_view name;
+    double (*of)(const From&);
+};
+
+/// Model FLOPs utilisation needs a peak to be measured by.
+double mfu_percent(const Job& job, const StepTime& time, const time::Profile& profile) {
+    if (profile.bfloat16_peak_flops_per_s <= 0)
+        throw InvalidArgument({"scenario.estimate_no_peak", {{"gpu", profile.name}}});
+    return 100 * model_flops_utilisation(job, time, profile.bfloat16_peak_flops_per_s);
 }
 
-/// Figures of a job, whoever chose it; nothing for others.
-std::optional<double> of_job(std::string_view figure, const Job& job, const StepTime& time,
-                             const StageMemory& memory, double peak_flops_per_s) {
-    const Layout& l = job.layout;
-    const std::pair<std::string_view, double> all[] = {
-        {"parameters", static_cast<double>(parameters(job.shape)) / 1e9},
-        {"table_percent",
-         100.0 * static_cast<double>((job.shape.tied ? 1 : 2) * embedding_parameters(job.shape)) /
-             static_cast<double>(parameters(job.shape))},
-        {"gflop_per_token", model_flops_per_token(job) / 1e9},
-        {"step_ms", 1e3 * time.total_s()},
-        {"tokens", tokens_of(job, time.total_s())},
-        {"mfu_percent", 100 * model_flops_utilisation(job, time, peak_flops_per_s)},
-        {"exposed_percent", 100 * time.exposed_s() / time.total_s()},
-        {"hidden_percent", 100 * time.hidden_share()},
-        {"bubble_percent", 100 * time.bubble_s / time.total_s()},
-        {"needed_gib", needed_bytes(memory.total(), job.stack) / kGiB},
-        {"allocated_gib", memory.total() / kGiB},
-        {"gpus", static_cast<double>(l.ranks())},
-        {"tp", static_cast<double>(l.tp)},
-        {"cp", static_cast<double>(l.cp)},
-        {"pp", static_cast<double>(l.pp)},
-        {"stages", static_cast<double>(l.virtual_stages)},
-        {"dp", static_cast<double>(l.data_ranks())}};
-    for (const auto& [name, value] : all)
-        if (name == figure) return value;
-    constexpr std::string_view kPart = "_gib";
-    if (figure.ends_with(kPart))
-        return part_of(memory, figure.substr(0, figure.size() - kPart.size())) / kGiB;
-    return std::nullopt;
+constexpr Figure<Estimate> kOfALayout[] = {
+    {"parameters", [](const Estimate& e) { return static_cast<double>(parameters(e.job.shape)); }},
+    {"table_percent",
+     [](const Estimate& e) {
+         const Shape& s = e.job.shape;
+         return 100.0 * static_cast<double>((s.tied ? 1 : 2) * embedding_parameters(s)) /
+                static_cast<double>(parameters(s));
+     }},
+    {"gflop_per_token", [](const Estimate& e) { return model_flops_per_token(e.job) / 1e9; }},
+    {"step_ms", [](const Estimate& e) { return 1e3 * e.time.total_s(); }},
+    {"tokens", [](const Estimate& e) { return tokens_of(e.job, e.time.total_s()); }},
+    {"mfu_percent", [](const Estimate& e) { return mfu_percent(e.job, e.time, e.profile); }},
+    {"exposed_percent", [](const Estimate& e) { return 100 * e.time.exposed_s() / e.time.total_s(); }},
+    {"hidden_percent", [](const Estimate& e) { return 100 * e.time.hidden_share(); }},
+    {"bubble_percent", [](const Estimate& e) { return 100 * e.time.bubble_s / e.time.total_s(); }},
+    {"needed_gib", [](const Estimate& e) { return needed_bytes(e.memory.total(), e.job.stack) / kGiB; }},
+    {"allocated_gib", [](const Estimate& e) { return e.memory.total() / kGiB; }},
+    {"gpus", [](const Estimate& e) { return static_cast<double>(e.job.layout.ranks()); }},
+    {"tp", [](const Estimate& e) { return static_cast<double>(e.job.layout.tp); }},
+    {"cp", [](const Estimate& e) { return static_cast<double>(e.job.layout.cp); }},
+    {"pp", [](const Estimate& e) { return static_cast<double>(e.job.layout.pp); }},
+    {"stages", [](const Estimate& e) { return static_cast<double>(e.job.layout.virtual_stages); }},
+    {"dp", [](const Estimate& e) { return static_cast<double>(e.job.layout.data_ranks()); }}};
+
+constexpr Figure<Plan> kOfAPlan[] = {
+    {"tried", [](const Plan& plan) { return static_cast<double>(plan.tried); }},
+    {"fitting", [](const Plan& plan) { return static_cast<double>(plan.fitting.size()); }}};
+
+/// Of a run whose source states a step's time.
+constexpr Figure<PublishedRun> kOfASource[] = {
+    {"published_ms", [](const PublishedRun& run) { return *run.step_ms; }},
+    {"published_tokens", [](const PublishedRun& run) { return tokens_of(run.job, *run.step_ms / 1e3); }},
+    {"published_mfu_percent", [](const PublishedRun& run) {
+         StepTime measured;
+         measured.compute_s = *run.step_ms / 1e3;
+         return mfu_percent(run.job, measured, run.profile);
+     }}};
+
+/// Parts of the fullest GPU's memory.
+constexpr std::pair<std::string_view, std::string_view> kParts[] = {{"weights_gib", "weights"},
+                                                                    {"gradients_gib", "gradients"},
+                                                                    {"optimizer_gib", "optimizer"},
+                                                                    {"activations_gib", "activations"},
+                                                                    {"logits_gib", "logits"}};
+
+constexpr auto kEstimatedFigures = [] {
+    std::array<std::string_view,
+               std::size(kOfALayout) + std::size(kParts) + std::size(kOfAPlan) + std::size(kOfASource)>
+        names;
+    auto at = names.begin();
+    for (const auto& each : kOfALayout) *at++ = each.name;
+    for (const auto& [name, part] : kParts) *at++ = name;
+    for (const auto& each : kOfAPlan) *at++ = each.name;
+    for (const auto& each : kOfASource) *at++ = each.name;
+    return names;
+}();
+
+template <class From, std::size_t N>
+const Figure<From>* find_figure(const Figure<From> (&figures)[N], std::string_view name) {
+    const auto* const found = std::ranges::find(figures, name, &Figure<From>::name);
+    return found == std::end(figures) ? nullptr : found;
+}
+
+double of_layout(const std::string& figure, const Estimate& estimate) {
+    if (const auto* found = find_figure(kOfALayout, figure)) return found->of(estimate);
+    for (const auto& [name, part] : kParts)
+        if (name == figure)
+            for (const StageMemory::Part& each : estimate.memory.parts)
+                if (each.name == part) return each.bytes / kGiB;
+    // Under a pipeline the fullest GPU may be one without the head.
+    throw InvalidArgument({"scenario.estimate_no_part", {{"figure", figure}}});
 }
 
 double of_published(const Estimated& asked) {
@@ -93,22 +121,14 @@ double of_published(const Estimated& asked) {
     const auto run = std::ranges::find(runs, asked.published, &PublishedRun::id);
     if (run == runs.end() || run->skipped)
         throw InvalidArgument({"scenario.estimate_no_run", {{"run", asked.published}}});
-    const double peak = run->profile.bfloat16_peak_flops_per_s;
-    const bool needs_step = is_published_figure(asked.figure);
-    if (needs_step && !run->step_ms)
-        throw InvalidArgument(
-            {"scenario.estimate_not_stated", {{"run", asked.published}, {"figure", asked.figure}}});
-    const double step_s = run->step_ms.value_or(0) / 1e3;
-    if (asked.figure == "published_ms") return 1e3 * step_s;
-    if (asked.figure == "published_tokens") return tokens_of(run->job, step_s);
-    if (asked.figure == "published_mfu_percent") {
-        StepTime measured;
-        measured.compute_s = step_s;
-        return 100 * model_flops_utilisation(run->job, measured, peak);
+    if (const auto* found = find_figure(kOfASource, asked.figure)) {
+        if (!run->step_ms)
+            throw InvalidArgument(
+                {"scenario.estimate_not_stated", {{"run", asked.published}, {"figure", asked.figure}}});
+        return found->of(*run);
     }
     const StepTime time = step_time(run->job, Machine(run->profile, run->gpus_per_node));
-    const auto value = of_job(asked.figure, run->job, time, peak_memory(run->job), peak);
-    return value.value_or(0);
+    return of_layout(asked.figure, {run->job, time, peak_memory(run->job), run->profile});
 }
 
 }  // namespace
@@ -118,38 +138,35 @@ std::span<const std::string_view> estimated_figures() {
 }
 
 bool is_published_figure(std::string_view figure) {
-    return figure.starts_with("published_");
+    return find_figure(kOfASource, figure) != nullptr;
 }
 
 bool has_published(std::string_view figure) {
-    return figure != "tried" && figure != "fitting";
+    return find_figure(kOfAPlan, figure) == nullptr;
 }
 
 const Estimates::Made& Estimates::made(const Estimated& asked) {
     Question question;
-    const auto shape = shape_of(read_model_config(asked.config).spec);
-    if (!shape) throw InvalidArgument({"scenario.estimate_no_layout", {}});
+    const ModelConfig model = read_model_config(asked.config);
+    const auto shape = shape_of(model.spec);
+    if (!shape) throw InvalidArgument({"scenario.estimate_no_transformer", {{"kind", model.model_type}}});
     question.shape = *shape;
-    if (asked.seq) question.shape.seq = *asked.seq;
     question.stack = parse_stack(asked.stack).value_or(Stack::torchtitan);
     question.gpus = asked.gpus;
-    question.gpus_per_node = std::min(asked.gpus_per_node, asked.gpus);
-    question.global_batch = asked.global_batch.value_or(asked.gpus);
+    question.gpus_per_node = asked.gpus_per_node;
     question.lora_rank = asked.lora;
     question.base_bits = asked.base_bits;
     question.profile = asked.gpu ? *asked.gpu : time::named_profile("h100");
-    question.memory_bytes = static_cast<double>(question.profile.memory_bytes);
     question.only = asked.only;
-    const auto size = [](const std::optional<int64_t>& wanted) { return wanted.value_or(-1); };
+    question = settled(std::move(question), {.seq = asked.seq, .global_batch = asked.global_batch});
     std::ostringstream key;
     key << asked.config << '\n'
         << question.profile.name << '\n'
         << asked.stack << '\n'
         << question.shape.seq << ' ' << question.gpus << ' ' << question.gpus_per_node << ' '
-        << question.global_batch << ' ' << question.lora_rank << ' ' << question.base_bits << ' '
-        << size(asked.only.tp) << ' ' << size(asked.only.cp) << ' ' << size(asked.only.pp) << ' '
-        << size(asked.only.stages) << ' ' << size(asked.only.zero) << ' ' << size(asked.only.micro) << ' '
-        << (asked.only.recompute ? static_cast<int>(*asked.only.recompute) : -1);
+        << question.global_batch << ' ' << question.lora_rank << ' ' << question.base_bits;
+    for (const SizeKey& size : size_keys()) key << ' ' << (asked.only.*size.size).value_or(-1);
+    key << ' ' << (asked.only.recompute ? static_cast<int>(*asked.only.recompute) : -1);
     const auto known = std::ranges::find(made_, key.str(), &Made::key);
     if (known != made_.end()) return *known;
     Plan made = plan(question);
@@ -159,14 +176,11 @@ const Estimates::Made& Estimates::made(const Estimated& asked) {
 double Estimates::value(const Estimated& asked) {
     if (!asked.published.empty()) return of_published(asked);
     const Made& known = made(asked);
-    if (asked.figure == "tried") return static_cast<double>(known.plan.tried);
-    if (asked.figure == "fitting") return static_cast<double>(known.plan.fitting.size());
-    for (const auto* list : {&known.plan.fitting, &known.plan.too_large})
-        if (!list->empty())
-            return of_job(asked.figure, list->front().job, list->front().time, list->front().memory,
-                          known.question.profile.bfloat16_peak_flops_per_s)
-                .value_or(0);
-    throw InvalidArgument({"scenario.estimate_no_layout", {}});
+    if (const auto* found = find_figure(kOfAPlan, asked.figure)) return found->of(known.plan);
+    // A plan that tried nothing was refused.
+    const auto& list = known.plan.fitting.empty() ? known.plan.too_large : known.plan.fitting;
+    const Layouted& first = list.front();
+    return of_layout(asked.figure, {first.job, first.time, first.memory, known.question.profile});
 }
 
 }  // namespace meshscope::scenario

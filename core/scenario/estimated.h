@@ -28,8 +28,7 @@ struct Estimated {
 };
 
 /// What [lesson.number.estimate] figure may name:
-///   parameters, table_percent, gflop_per_token   of the model: 10^9; what of them embedding and head are;
-///   model
+///   parameters, table_percent, gflop_per_token   of the model: all; what of them embedding and head are; its
 ///                                        FLOPs, 10^9
 ///   tried, fitting                       layouts of the plan
 ///   step_ms, tokens, mfu_percent, exposed_percent, hidden_percent, bubble_percent   of a layout's step
@@ -45,10 +44,11 @@ bool has_published(std::string_view figure);
 /// Plans, each made when it is first asked for.
 class Estimates {
   public:
-    /// Throws InputError and IoError for a configuration that cannot be read, InvalidArgument "plan.…" where
-    /// nothing can be laid out, "scenario.estimate_no_layout" where no layout has the sizes that are asked
-    /// for, "scenario.estimate_no_run" {run} and "scenario.estimate_not_stated" {run, figure}. Cost: a plan,
-    /// some milliseconds, the first time.
+    /// Throws InputError and IoError for a configuration that cannot be read, what estimate::settled() and
+    /// estimate::plan() throw, and InvalidArgument "scenario.estimate_no_transformer" {kind},
+    /// "scenario.estimate_no_part" {figure} where the fullest GPU holds nothing of it,
+    /// "scenario.estimate_no_peak" {gpu}, "scenario.estimate_no_run" {run} and
+    /// "scenario.estimate_not_stated" {run, figure}. Cost: a plan, some milliseconds, the first time.
     double value(const Estimated& asked);
 
   private:

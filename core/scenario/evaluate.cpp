@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/base/digits.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "core/scenario/estimated.h"
@@ -48,10 +49,11 @@ double milliseconds(int64_t ns) {
     return static_cast<double>(ns) / 1e6;
 }
 
+/// "16,093.5", as printf('%,d') of a lesson's SQL writes its numbers.
 std::string with_decimals(double value, int32_t decimals) {
     std::array<char, 64> text{};
     std::snprintf(text.data(), text.size(), "%.*f", static_cast<int>(decimals), value);
-    return text.data();
+    return grouped(text.data());
 }
 
 /// From the first begin to the last end of the hops of one collective that its rank received; nothing where

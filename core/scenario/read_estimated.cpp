@@ -1,4 +1,5 @@
 #include <memory>
+#include <utility>
 
 #include "core/estimate/plan.h"
 #include "core/nn/model/spec.h"
@@ -35,6 +36,10 @@ std::shared_ptr<const Estimated> read_estimated(const Section& section, const st
         section.report("figure", {"scenario.estimate_figure_published", {{"figure", made.figure}}});
     if (section.require("config")) made.config = existing_file(section, "config", folder);
     made.gpu = read_profile(section, "gpu", folder);
+    if (made.gpu && made.gpu->memory_bytes <= 0)
+        section.report("gpu", {"estimate.no_memory", {{"gpu", made.gpu->name}}});
+    else if (made.gpu && made.figure == "mfu_percent" && made.gpu->bfloat16_peak_flops_per_s <= 0)
+        section.report("gpu", {"scenario.estimate_no_peak", {{"gpu", made.gpu->name}}});
     made.stack = section.word("stack", estimate::stack_words()).value_or(made.stack);
     made.gpus = section.integer("gpus", {1, kMostEstimatedGpus}).value_or(made.gpus);
     made.gpus_per_node =
@@ -43,12 +48,11 @@ std::shared_ptr<const Estimated> read_estimated(const Section& section, const st
     made.global_batch = section.integer("global_batch", {1, kMostEstimatedBatch});
     made.lora = section.integer("lora", {0, kMostLoraRank}).value_or(made.lora);
     made.base_bits = section.integer("base_bits", {4, 16}).value_or(made.base_bits);
-    made.only.tp = section.integer("tp", {1, kMostEstimatedGpus});
-    made.only.cp = section.integer("cp", {1, kMostEstimatedGpus});
-    made.only.pp = section.integer("pp", {1, kMostEstimatedGpus});
-    made.only.stages = section.integer("stages", {1, kMostEstimatedGpus});
-    made.only.zero = section.integer("zero", {0, 3});
-    made.only.micro = section.integer("micro", {1, kMostEstimatedBatch});
+    if (section.sure("base_bits", "lora"))
+        if (auto why = estimate::why_no_base_bits(made.base_bits, made.lora))
+            section.report("base_bits", std::move(*why));
+    for (const estimate::SizeKey& size : estimate::size_keys())
+        made.only.*size.size = section.integer(size.name, {size.least, size.most});
     if (const auto word = section.word("recompute", estimate::recompute_words()))
         made.only.recompute = estimate::parse_recompute(*word);
     return read;

@@ -13,6 +13,7 @@
 #include "core/base/text_file.h"
 #include "core/base/toml_number.h"
 #include "core/base/toml_text.h"
+#include "core/base/units.h"
 
 namespace meshscope::embedded {
 std::string_view time_profiles(std::string_view file);
@@ -152,7 +153,7 @@ class Reader {
     std::set<std::string> meant_;  ///< keys that another one seems to be, misspelt
 };
 
-constexpr double kGiB = 1024.0 * 1024.0 * 1024.0, kMostGiB = 1e6;
+constexpr double kMostGiB = 1e6;
 
 constexpr int32_t kMostNodeRanks = 65536;
 

@@ -75,6 +75,19 @@ TEST_CASE("plan --only lists layouts of the sizes asked for and no others") {
             CHECK(layout["recompute"] == "selective");
         }
     CHECK(!answer["layouts"].empty());
+    CHECK(answer["only"] == json{{"tp", 2}, {"pp", 2}, {"stages", 4}, {"recompute", "selective"}});
+    CHECK(answer["gpus_per_node"] == 8);
+    CHECK(answer["compiled"] == true);
+}
+
+TEST_CASE("a plan tells the options that it was asked with, and none that nobody gave") {
+    for (const auto& [language, words] : {std::pair("en", "Asked with "), std::pair("zh", "选项：")}) {
+        std::vector<std::string> line{"--lang", language, "plan", llama(), "--gpus", "8", "--seq", "8192"};
+        CHECK(program::run(line).out.find(words) == std::string::npos);
+        line.insert(line.end(), {"--eager", "--gpus-per-node", "4", "--only", "tp=1,recompute=none"});
+        CHECK(program::run(line).out.find(words + std::string("--gpus-per-node 4 --eager --only "
+                                                              "tp=1,recompute=none\n")) != std::string::npos);
+    }
 }
 
 TEST_CASE("a sample longer than a configuration's positions is planned, and said to be so") {
@@ -150,8 +163,13 @@ TEST_CASE("what plan cannot answer is refused with what would be right") {
     refused({"plan", llama(), "--lora", "16", "--base-bits", "8"}, "4 or 16");
     refused({"plan", llama(), "--base-bits", "4"}, "--lora");
     for (const char* sizes : {"tp", "tp=", "tp=two", "dp=8", "recompute=some", "tp=2,,pp=1"})
-        refused({"plan", llama(), "--only", sizes}, "--only takes");
-    CHECK(program::run({"plan", llama(), "--only", "tp=3"}).err.find("sizes") != std::string::npos);
+        refused({"plan", llama(), "--only", sizes}, "--only ");
+    refused({"plan", llama(), "--only", "tp=8,tp=4"}, "tp=4");
+    refused({"plan", llama(), "--only", "tp=0"}, "tp = 0");
+    refused({"plan", llama(), "--only", "zero=9"}, "from 0 to 3");
+    refused({"plan", llama(), "--only", "tp=4,"}, "tp=4,");
+    CHECK(program::run({"plan", llama(), "--only", "tp=3"}).err.find("32 heads") != std::string::npos);
+    CHECK(program::run({"plan", llama(), "--only", "zero=1"}).err.find("[0, 3]") != std::string::npos);
 }
 
 TEST_CASE("validate --json has each row's figures and errors, and what they come to") {

@@ -1,6 +1,7 @@
 // Numbers of lessons that no run gives: estimated as `plan` does, or of published runs.
 #include "core/scenario/estimated.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,7 @@ std::vector<std::string> number_mistakes(const std::string& number) {
 }  // namespace
 
 TEST_CASE(
-    "an estimated number is the plan's own: the fastest layout that fits, or the first of the sizes asked "
+    "an estimated number is the plan's own: the first layout that fits, or the first of the sizes asked "
     "for") {
     Estimated asked{.figure = "step_ms", .config = llama_8b(), .seq = 8192, .global_batch = 16};
     estimate::Question question;
@@ -53,7 +54,7 @@ TEST_CASE(
     asked.figure = "fitting";
     CHECK(estimates.value(asked) == static_cast<double>(plan.fitting.size()));
     asked.figure = "parameters";
-    CHECK(estimates.value(asked) == Approx(8.030261248));
+    CHECK(estimates.value(asked) == 8'030'261'248);
     // Plain DDP fits on none; it is the nearest one of those that are too large.
     asked.figure = "needed_gib";
     asked.only.zero = 0;
@@ -62,7 +63,34 @@ TEST_CASE(
     asked.figure = "dp";
     CHECK(estimates.value(asked) == 8);
     asked.only.tp = 3;
-    CHECK(test::thrown_id([&] { estimates.value(asked); }) == "plan.no_layout_of");
+    CHECK(test::thrown_id([&] { estimates.value(asked); }) == "estimate.heads_tp");
+}
+
+TEST_CASE("an estimate without an answer is a mistake, not a nought or infinity") {
+    Estimates estimates;
+    const Estimated plain{.figure = "mfu_percent", .config = llama_8b(), .seq = 8192, .global_batch = 16};
+    CHECK(estimates.value(plain) > 0);
+    const auto refused = [&](const std::function<void(Estimated&)>& change) {
+        Estimated asked = plain;
+        change(asked);
+        return test::thrown_id([&] { estimates.value(asked); });
+    };
+    CHECK(refused([](Estimated& e) { e.base_bits = 4; }) == "estimate.base_bits_lora");
+    CHECK(refused([](Estimated& e) { e.base_bits = 8; }) == "estimate.base_bits");
+    CHECK(refused([](Estimated& e) { e.gpu = time::classroom(); }) == "estimate.no_memory");
+    CHECK(refused([](Estimated& e) {
+              e.gpu = time::classroom();
+              e.gpu->memory_bytes = int64_t{80} << 30;
+          }) == "scenario.estimate_no_peak");
+    // The first stage is the fullest under 1F1B, and has no head.
+    CHECK(refused([](Estimated& e) {
+              e.figure = "logits_gib";
+              e.only = {.pp = 8, .stages = 1, .micro = 1};
+          }) == "scenario.estimate_no_part");
+    CHECK(refused([](Estimated& e) {
+              e.config = test::golden_folder() + "/model_config/gpt2.json";
+              e.seq = 4096;
+          }) == "estimate.positions");
 }
 
 TEST_CASE("a published run's figures are its source's, its utilisation by the one formula") {
@@ -95,6 +123,12 @@ TEST_CASE("what an estimated number cannot be asked is told where it stands") {
           Found{"9 scenario.estimate_figure_published"});
     CHECK(number_mistakes("estimate = { figure = \"tried\", published = \"tt-1\", gpus = 4 }\n") ==
           Found{"9 scenario.estimate_figure_plan", "9 scenario.estimate_published"});
+    CHECK(number_mistakes("estimate = { figure = \"tp\", base_bits = 4, " + config + " }\n") ==
+          Found{"9 estimate.base_bits_lora"});
+    CHECK(number_mistakes("estimate = { figure = \"tp\", base_bits = 8, lora = 16, " + config + " }\n") ==
+          Found{"9 estimate.base_bits"});
+    CHECK(number_mistakes("estimate = { figure = \"tp\", gpu = \"classroom\", " + config + " }\n") ==
+          Found{"9 estimate.no_memory"});
     CHECK(number_mistakes("sql = \"SELECT 1\"\nestimate = { figure = \"step_ms\", " + config + " }\n") ==
           Found{"9 scenario.estimate_alone"});
 }

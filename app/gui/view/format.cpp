@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "core/base/digits.h"
 #include "core/base/rank_set.h"
 
 namespace meshscope::view {
@@ -31,9 +32,7 @@ std::string joined(const std::vector<int64_t>& values, const char* open, const c
 }  // namespace
 
 std::string format_count(int64_t count) {
-    std::string digits = std::to_string(count < 0 ? -count : count);
-    for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3)
-        digits.insert(static_cast<std::size_t>(at), ",");
+    const std::string digits = grouped(std::to_string(count < 0 ? -count : count));
     return count < 0 ? kMinus + digits : digits;
 }
 
