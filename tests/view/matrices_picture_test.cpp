@@ -25,27 +25,31 @@ TEST_CASE("while a weight is gathered its rows fill as the hops bring them, and 
     const int32_t gather = fsdp.event(1, "all_gather", "layers.0");
     // Heat cells of up, the second matrix of the first chain: [8, 12] transposed, three columns of it a rank.
     const auto at = [&](double part) {
-        return view::matrices_view(fsdp.within(1, gather, part, {1232, 956}));
+        return view::matrices_view(fsdp.within(1, gather, part, {1232, 1356}));
     };
     const auto cells = [&](const view::Picture& picture) {
-        return std::ranges::count_if(picture.shapes, [](const view::Shape& s) {
+        // Above the cards, in which the weight stands too.
+        const auto cards = std::ranges::find_if(
+            picture.shapes, [](const view::Shape& s) { return s.text.starts_with("The weights of"); });
+        REQUIRE(cards != picture.shapes.end());
+        return std::ranges::count_if(picture.shapes, [&](const view::Shape& s) {
             return s.id == view::Id{"matrix", 1, 2} && s.kind == view::ShapeKind::rect &&
-                   s.fill >= view::Token::heat0 && s.box.w > 5.6F;
+                   s.fill >= view::Token::heat0 && s.box.y < cards->box.y;
         });
     };
     std::vector<int64_t> seen;
     for (int i = 0; i < 40; ++i) {
         const auto picture = at(i / 40.0);
         if (seen.empty() || seen.back() != cells(picture)) seen.push_back(cells(picture));
-        CHECK(test::says(picture, "being gathered"));
+        CHECK(test::says(picture, "gathering"));
     }
     CHECK(std::ranges::is_sorted(seen));
     CHECK(seen == std::vector<int64_t>{24, 48, 72});  // its own rows and those of two hops; the third ends it
     const auto after =
-        view::matrices_view(fsdp.within(1, fsdp.event(1, "linear", "layers.0.up"), 0.5, {1232, 956}));
+        view::matrices_view(fsdp.within(1, fsdp.event(1, "linear", "layers.0.up"), 0.5, {1232, 1356}));
     CHECK(cells(after) == 96);
     // Before it is gathered the rank has its kept part alone.
-    auto before = fsdp.within(1, gather, 0, {1232, 956});
+    auto before = fsdp.within(1, gather, 0, {1232, 1356});
     before.cursor.t_ns -= 1;
     CHECK(test::says(view::matrices_view(before), "kept part"));
 }

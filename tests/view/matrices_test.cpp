@@ -90,10 +90,17 @@ TEST_CASE("under data parallelism weights are whole, and FSDP's are gathered, wh
     const auto scene = fsdp.scene(1, up);
     CHECK(scene.chain().steps[0].factor->own == Block{0, 0, 8, 12});
     check_products(scene.chain());
-    const auto cards = view::matrices_view(fsdp.within(1, up, 0.5, {1032, 956}));
+    const auto cards = view::matrices_view(fsdp.within(1, up, 0.5, {1432, 956}));
     for (const char* word :
-         {"stored", "being gathered", "whole", "freed", "up 0–5, down 0–3", "up 6–11, down 4–7"})
+         {"stored: its own rows", "all_gather: the others' rows come", "whole: computes with it",
+          "freed: its own rows stay", "up 0–5, down 0–3", "up 6–11, down 4–7", "colour: whose rows"})
         CHECK(test::says(cards, word));
+    // A rank has one hue in the whole picture: the band's, its rows' edges', the legend's.
+    for (const int32_t rank : {0, 1})
+        for (const view::Shape& shape : cards.shapes)
+            if (shape.id == view::Id{"rank", rank} && shape.kind == view::ShapeKind::rect &&
+                shape.box.w > 2 && shape.stroke == view::Token::none)
+                CHECK(shape.fill == view::origin_hue(rank));
     // While its unit is gathered the picture already shows the products that need it.
     const int32_t gather = fsdp.event(1, "all_gather", "layers.0");
     CHECK(told(fsdp.scene(1, gather).chain()) == told(scene.chain()));

@@ -18,6 +18,7 @@ class AlgorithmsPicture {
 
   private:
     static constexpr float kPad = 16, kBar = 16, kIcon = 30;
+    static constexpr float kRanks = 18;  ///< beside the matrix of the start, a rank's symbol a row
 
     const CallLandings& front() const { return *rows_.front().landings; }
     Picture nothing();
@@ -61,6 +62,8 @@ class AlgorithmsPicture {
     std::string predicted_words(const AlgorithmRow& row) const;
     /// Matrices at their landings, right ends there.
     void matrices(std::size_t i, float y);
+    /// Left of the matrix of the start: whose row is whose.
+    void row_names(const CallLandings& call, Rect matrix);
     float pulse(const Landing& landing) const;
     void coming(const Rect& box, const Landing& landing, bool next);
     /// How many parts are complete, from hop to hop: full height is all of them.
@@ -78,7 +81,7 @@ class AlgorithmsPicture {
     MatrixLook look_;
     int64_t now_ = 0;  ///< of the cursor, since the call began
     double length_ = 1;
-    float gutter_ = 0, matrix_w_ = 0, row_ = 100, x0_ = 0, x1_ = 1, bottom_ = 0;
+    float gutter_ = 0, matrix_w_ = 0, ranks_w_ = 0, row_ = 100, x0_ = 0, x1_ = 1, bottom_ = 0;
 };
 
 }  // namespace meshscope::view

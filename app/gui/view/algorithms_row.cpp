@@ -143,7 +143,11 @@ void AlgorithmsPicture::matrices(std::size_t i, float y) {
         if (free) drawn[k] = 1;
     }
     std::vector<CallCell> cells = call.cells;
-    if (matrix_w_ > 0) draw_matrix(p_, call, cells, {}, {x0_ - 14 - w, y, w, h}, look);
+    if (matrix_w_ > 0) {
+        const Rect start{x0_ - 14 - w, y, w, h};
+        draw_matrix(p_, call, cells, {}, start, look);
+        row_names(call, start);
+    }
     for (std::size_t k = 0; k < n; ++k) {
         const Landing& landing = call.landings[k];
         const Rect box{right[k] - w, y, w, h};
@@ -171,6 +175,16 @@ void AlgorithmsPicture::matrices(std::size_t i, float y) {
         look.pulse = pulse(landing);
         if (drawn[k]) draw_matrix(p_, call, cells, fresh, box, look);
     }
+}
+
+void AlgorithmsPicture::row_names(const CallLandings& call, Rect matrix) {
+    if (ranks_w_ <= 0) return;
+    const std::size_t rows = std::min(call.ranks.size(), look_.shown_rows);
+    const float each = matrix.h / static_cast<float>(std::max<std::size_t>(1, rows));
+    p_.layer = 3;
+    for (std::size_t m = 0; m < rows; ++m)
+        p_.symbol({matrix.x - 9, matrix.y + each * (static_cast<float>(m) + 0.5F)},
+                  std::min(4.5F, each / 2 - 0.5F), static_cast<int64_t>(m));
 }
 
 /// How strongly it is lit, by how long ago it landed.

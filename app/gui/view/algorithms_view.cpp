@@ -137,7 +137,9 @@ void AlgorithmsPicture::measure(float top) {
     fit_columns();
     matrix_w_ = cells ? look_.cell_w * static_cast<float>(look_.shown_columns) : 0;
     if (gutter_ + matrix_w_ + 200 > in_.size.width) matrix_w_ = 0;  // the start is left out first
-    x0_ = std::floor(kPad + gutter_ + (matrix_w_ > 0 ? matrix_w_ + 14 : 0));
+    const bool named = matrix_w_ > 0 && members <= 8 && look_.cell_h >= 6;
+    ranks_w_ = named ? kRanks : 0;
+    x0_ = std::floor(kPad + gutter_ + ranks_w_ + (matrix_w_ > 0 ? matrix_w_ + 14 : 0));
     x1_ = in_.size.width - kPad - 26;
 }
 
@@ -183,6 +185,17 @@ bool AlgorithmsPicture::leaves_axis(const CallLandings& call) const {
 
 void AlgorithmsPicture::ruler(float y) {
     cursor_time(y);
+    // The grids' own axes, on those of the start: chunks from left to right, below them a rank a row.
+    if (ranks_w_ > 0) {
+        const float left = x0_ - 14 - matrix_w_;
+        const std::string last = std::to_string(look_.shown_columns - 1);
+        const std::string words = p_.fit(
+            {p_.say("view.algorithms.chunks", {arg("last", last)}), p_.say("view.algorithms.chunks.short")},
+            Face::caption, matrix_w_ + 10);
+        p_.layer = 5;
+        if (!words.empty())
+            p_.try_text(words, {left + matrix_w_ / 2, y - 1}, Face::caption, Token::soft, Align::centre);
+    }
     const double step = round_step(length_ * 84 / std::max(1.F, x1_ - x0_));
     bottom_ = y + p_.line_height(Face::mono_small) + 6 + row_ * static_cast<float>(rows_.size());
     for (double t = 0; t <= length_ * 1.0001; t += step) {

@@ -211,7 +211,7 @@ void CollectivePicture::card(const CollectiveState& s, std::size_t m, const Rect
             p_.fit({"rank " + std::to_string(rank), std::to_string(rank)}, Face::body, inner - mark);
         p_.label({box.x + pad + mark, y, inner - mark, line}, words, Face::body, Token::text, Token::none, id,
                  Align::left);
-        const std::string where = place_text(rank);
+        const std::string where = mesh_place(in_.trace, rank);
         if (mark + p_.width(words, Face::body) + 10 + p_.width(where, Face::mono_small) <= inner)
             p_.label({box.x + pad, y, inner, line}, where, Face::mono_small, Token::mute, Token::none, {},
                      Align::right);
@@ -245,16 +245,6 @@ void CollectivePicture::range_words(const CollectiveState& s, std::size_t m, con
             p_.label({row.x + each * static_cast<float>(k), row.y, each, row.h}, words, Face::mono_small,
                      Token::mute);
     }
-}
-
-std::string CollectivePicture::place_text(int32_t rank) const {
-    const auto& info = in_.trace.info;
-    const auto at = std::find(info.mesh_ranks.begin(), info.mesh_ranks.end(), rank);
-    if (at == info.mesh_ranks.end() || info.mesh_shape.empty()) return "";
-    const auto where = mesh_coordinate(info.mesh_shape, at - info.mesh_ranks.begin());
-    std::string out = "(";
-    for (std::size_t d = 0; d < where.size(); ++d) out += (d ? "," : "") + std::to_string(where[d]);
-    return out + ")";
 }
 
 void CollectivePicture::circle(const CollectiveState& s, std::size_t m, const GroupLayout& place) {

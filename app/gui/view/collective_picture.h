@@ -89,7 +89,6 @@ class CollectivePicture {
     void card(const CollectiveState& s, std::size_t m, const Rect& box);
     // Which elements of the buffer each cell is: "0–54".
     void range_words(const CollectiveState& s, std::size_t m, const Rect& row);
-    std::string place_text(int32_t rank) const;
     // A rank without room for a card: a circle with its number, its buffer as a short row of squares below.
     void circle(const CollectiveState& s, std::size_t m, const GroupLayout& place);
     void flights(const CollectiveState& s, const GroupLayout& place);

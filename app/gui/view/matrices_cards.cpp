@@ -10,17 +10,26 @@ namespace meshscope::view {
 namespace {
 
 constexpr std::size_t kMostRanks = 2;
-constexpr float kSymbols = 24, kCardGap = 10, kSide = 10;
-constexpr float kMostCell = 7;
-constexpr std::size_t kFewOwners = 16;  // beyond, the others' rows have no marks of their own
+constexpr float kSymbols = 24, kCardGap = 20, kSide = 10;
+constexpr float kMostCell = 10;
+constexpr float kEdges = 8;  // left of a matrix: the edge that says whose rows they are
+constexpr float kFrom = 34;  // right of it: the arrow of what comes, from its owner's symbol
+constexpr float kOwner = 7;  // half of what a symbol beside its rows takes
 constexpr std::array<const char*, 4> kStates{"stored", "gathered", "whole", "freed"};
 
-/// The parameter with this name as a rank's record has it; nothing where it has none.
+/// The parameter with this name as the rank's record has it, or, where the rank keeps nothing of it,
+/// another's.
 std::optional<ShownParameter> parameter_named(const trace::Trace& trace, int32_t rank,
                                               const std::string& name) {
-    for (const auto& run : trace.ranks[static_cast<std::size_t>(rank)].parameters)
-        if (run.parameter != 0 && trace.text(run.parameter) == name)
-            return ShownParameter{name, run.parameter, run.unit, run.rows, run.columns};
+    const auto of = [&](const trace::RankTrace& record) -> std::optional<ShownParameter> {
+        for (const auto& run : record.parameters)
+            if (run.parameter != 0 && trace.text(run.parameter) == name)
+                return ShownParameter{name, run.parameter, run.unit, run.rows, run.columns};
+        return std::nullopt;
+    };
+    if (auto own = of(trace.ranks[static_cast<std::size_t>(rank)])) return own;
+    for (const trace::RankTrace& record : trace.ranks)
+        if (auto theirs = of(record)) return theirs;
     return std::nullopt;
 }
 
@@ -60,6 +69,7 @@ struct MatricesPicture::Card {
     std::size_t state;
     Rect box;  ///< of the matrix
     double most = 0;
+    bool last = true;  ///< nothing stands at its right: there is room for where its rows come from
 };
 
 std::vector<MatricesPicture::Borrowed> MatricesPicture::borrowed(const MatrixChain& chain) const {
@@ -79,7 +89,7 @@ std::vector<MatricesPicture::Borrowed> MatricesPicture::borrowed(const MatrixCha
                 (gather == nullptr || span.event > gather->event))
                 gather = &span;
         if (gather == nullptr) continue;
-        Borrowed one{i, gather->event, gather->begin_ns, gather->end_ns, gather->end_ns};
+        Borrowed one{i, parameter->id, gather->event, gather->begin_ns, gather->end_ns, gather->end_ns};
         // It is freed where the copy that is there at the product ends.
         for (const LifeSpan& span : life.truths)
             if (span.holding == Holding::whole && span.end_ns > begin && span.begin_ns <= begin &&
@@ -88,6 +98,15 @@ std::vector<MatricesPicture::Borrowed> MatricesPicture::borrowed(const MatrixCha
         all.push_back(one);
     }
     return all;
+}
+
+/// The gather whose weights the cards show: of the unit in use at the cursor, else of the next, else of the
+/// last.
+int32_t MatricesPicture::shown_gather(const std::vector<Borrowed>& lives) const {
+    const Borrowed* shown = &lives.back();
+    for (const Borrowed& life : lives)
+        if (in_.cursor.t_ns < life.freed && life.gather_begin < shown->gather_begin) shown = &life;
+    return shown->gather;
 }
 
 float MatricesPicture::cards_height() const {
@@ -103,31 +122,49 @@ float MatricesPicture::cards_height() const {
     return caption + 8 + caption + 10 + ranks * (high * card_cell(lives) + small + 8) + 12;
 }
 
-/// How large a cell of the matrices in the cards is.
+/// How large a cell of the matrices in the cards is: the same for all units, so that nothing jumps.
 float MatricesPicture::card_cell(const std::vector<Borrowed>& lives) const {
-    float columns = 0, rows = 0;
-    for (const Borrowed& life : lives) {
-        const MatrixTile tile = as_parameter(*scene_.chain().steps[life.step].factor);
-        columns += static_cast<float>(cells_of(tile.columns));
-        rows = std::max(rows, static_cast<float>(cells_of(tile.rows)));
+    const float beside = (in_.size.width - 2 * kPad - kSymbols - 3 * kCardGap) / 4 - 2 * kSide - kFrom;
+    const float high = std::max(40.F, in_.size.height * 0.085F);
+    float cell = kMostCell;
+    for (const Borrowed& unit : lives) {
+        float columns = 0, rows = 1, tiles = 0;
+        for (const Borrowed& life : lives) {
+            if (life.gather != unit.gather) continue;
+            const MatrixTile tile = as_parameter(*scene_.chain().steps[life.step].factor);
+            columns += static_cast<float>(cells_of(tile.columns));
+            rows = std::max(rows, static_cast<float>(cells_of(tile.rows)));
+            ++tiles;
+        }
+        cell = std::min({cell, (beside - tiles * (kEdges + 4)) / std::max(1.F, columns), high / rows});
     }
-    const float wide = (in_.size.width - 2 * kPad - kSymbols - 3 * kCardGap) / 4 - 2 * kSide -
-                       8 * static_cast<float>(lives.size() - 1);
-    const float high = std::max(40.F, in_.size.height * 0.07F);
-    return std::clamp(std::min(wide / std::max(1.F, columns), high / std::max(1.F, rows)), 1.F, kMostCell);
+    return std::max(cell, 1.F);
 }
 
 void MatricesPicture::cards(Rect box) {
     const auto& own = borrowed_[static_cast<std::size_t>(&scene_.chain() - scene_.chains.data())];
     if (own.empty()) return;
     const float caption = p_.line_height(Face::caption), small = p_.line_height(Face::mono_small);
+    const int32_t shown_gather = this->shown_gather(own);
+    const trace::Event& gather = in_.trace.event(scene_.rank, shown_gather);
     p_.layer = kWords;
-    const trace::Event& gather = in_.trace.event(scene_.rank, own.front().gather);
     const std::string title =
         p_.fit({p_.say("view.matrices.cards", {arg("unit", std::string(in_.trace.text(gather.unit)))}),
                 p_.say("view.matrices.cards.short")},
                Face::caption, box.w);
     if (!title.empty()) p_.text(title, {box.x, box.y}, Face::caption, Token::text);
+    const float titled = title.empty() ? 0 : p_.width(title, Face::caption) + 24;
+    owners_legend({box.x + titled, box.y, box.w - titled, caption}, shown_gather);
+    // The weights of that gather; of another rank those of the same products.
+    std::vector<std::size_t> steps;
+    for (const Borrowed& life : own)
+        if (life.gather == shown_gather) steps.push_back(life.step);
+    const auto of_unit = [&](std::size_t c) {
+        std::vector<Borrowed> lives;
+        for (const Borrowed& life : borrowed_[c])
+            if (std::ranges::find(steps, life.step) != steps.end()) lives.push_back(life);
+        return lives;
+    };
     // Two ranks, the chosen one among them.
     std::vector<std::size_t> shown;
     for (std::size_t c = 0; c < scene_.chains.size(); ++c)
@@ -144,7 +181,7 @@ void MatricesPicture::cards(Rect box) {
             cell * static_cast<float>(cells_of(as_parameter(*scene_.chain().steps[life.step].factor).rows)));
     const float row = high + small + 8, card_high = caption + 10 + row * static_cast<float>(shown.size()) + 4;
     const int64_t t = in_.cursor.t_ns;
-    const Borrowed& first = own.front();
+    const Borrowed first = *std::ranges::find(own, shown_gather, &Borrowed::gather);
     const std::size_t now = t < first.gather_begin ? 0 : t < first.gather_end ? 1 : t < first.freed ? 2 : 3;
     for (std::size_t state = 0; state < kStates.size(); ++state) {
         const Rect card{box.x + kSymbols + static_cast<float>(state) * (wide + kCardGap), top, wide,
@@ -153,11 +190,12 @@ void MatricesPicture::cards(Rect box) {
         auto& frame = p_.rect(card, state == now ? Token::accentbg : Token::panel, 8);
         frame.stroke = state == now ? Token::accent : Token::line;
         p_.layer = kWords;
-        const std::string stage = p_.say(std::string("view.matrices.card.") + kStates[state]);
+        const std::string stage = std::string("view.matrices.card.") + kStates[state];
         const std::string head =
-            state == 1 ? p_.fit({stage, p_.say("view.matrices.gathering.short")}, Face::caption, wide - kSide)
-                       : stage;
-        p_.text(head, {card.x + kSide, card.y + 5}, Face::caption, state == now ? Token::text : Token::soft);
+            p_.fit({p_.say(stage), p_.say(stage + ".short")}, Face::caption, wide - 2 * kSide);
+        if (!head.empty())
+            p_.text(head, {card.x + kSide, card.y + 5}, Face::caption,
+                    state == now ? Token::text : Token::soft);
         const int64_t at = state == 0   ? -1
                            : state == 1 ? first.gather_begin
                            : state == 2 ? first.gather_end
@@ -169,33 +207,35 @@ void MatricesPicture::cards(Rect box) {
         if (!time.empty())
             p_.text(time, {card.x + card.w - kSide, card.y + 6}, Face::mono_small,
                     state == now ? Token::text : Token::mute, Align::right);
+        if (state + 1 < kStates.size()) {
+            p_.layer = kLines;
+            const float middle = card.y + card.h / 2, end = card.x + card.w;
+            p_.line({end + 3, middle}, {end + kCardGap - 3, middle}, Token::soft, 1.4F).arrow = true;
+        }
         for (std::size_t i = 0; i < shown.size(); ++i) {
             const MatrixChain& chain = scene_.chains[shown[i]];
+            const auto lives = of_unit(shown[i]);
+            if (lives.empty()) continue;
             const float y = card.y + caption + 12 + row * static_cast<float>(i);
-            float x = card.x + kSide;
-            for (const Borrowed& life : borrowed_[shown[i]]) {
+            float x = card.x + kSide + kEdges;
+            for (const Borrowed& life : lives) {
                 const MatrixTile tile = as_parameter(*chain.steps[life.step].factor);
                 const Rect at_tile{x, y, cell * static_cast<float>(cells_of(tile.columns)),
                                    cell * static_cast<float>(cells_of(tile.rows))};
-                this->card(
-                    {chain, life, state, at_tile, most(2 + 2 * life.step, *chain.steps[life.step].factor)});
-                x += at_tile.w + 8;
+                this->card({chain, life, state, at_tile,
+                            most(2 + 2 * life.step, *chain.steps[life.step].factor),
+                            life.step == lives.back().step});
+                x += at_tile.w + kEdges + 4;
             }
-            card_words(chain, borrowed_[shown[i]], state,
-                       {card.x + kSide, y + high + 2, wide - 2 * kSide, 0});
+            card_words(chain, lives, state, {card.x + kSide, y + high + 2, wide - 2 * kSide, 0});
             if (state != 0) continue;
-            const auto place = gather_place(chain.rank, gather);
-            p_.symbol({box.x + 8, y + high / 2}, 5, place, origin_hue(place));
+            const int64_t mark = mark_of(chain.rank);
+            p_.layer = kWords;
+            p_.symbol({box.x + 8, y + high / 2}, 5, mark, origin_hue(mark));
             p_.try_text(std::to_string(chain.rank), {box.x + 8, y + high / 2 + 8}, Face::mono_small,
                         Token::soft, Align::centre, {"rank", chain.rank});
         }
     }
-}
-
-int64_t MatricesPicture::gather_place(int32_t rank, const trace::Event& gather) const {
-    const auto& ranks = in_.trace.groups[static_cast<std::size_t>(gather.group)].ranks;
-    const auto at = std::ranges::find(ranks, rank);
-    return at == ranks.end() ? rank : at - ranks.begin();
 }
 
 /// Below a rank's matrices in a card: what is there, or what it costs.
@@ -256,49 +296,58 @@ void MatricesPicture::card(const Card& card) {
                   .id = {"matrix", card.chain.rank, 2 + 2 * static_cast<int64_t>(card.life.step)}};
     if (card.state != 2) look.known = &kept;
     draw_tile(p_, tile, card.box, look);
-    // Where one owner's rows end and the next one's begin.
-    const trace::Event& gather = in_.trace.event(card.chain.rank, card.life.gather);
-    const auto& all = in_.trace.groups[static_cast<std::size_t>(gather.group)].ranks;
-    const std::vector<int32_t> members =
-        all.size() <= kFewOwners ? all : std::vector<int32_t>{card.chain.rank};
-    for (const int32_t member : members) {
-        for (const auto& run : in_.trace.ranks[static_cast<std::size_t>(member)].parameters) {
-            if (run.parameter == 0 || in_.trace.text(run.parameter) != tile.parameter) continue;
-            for (const Block& block : blocks_of(run)) {
-                const Rect at = place_of(tile, card.box, block);
-                if (card.state != 2 && member == card.chain.rank) {
-                    p_.layer = kLines;
-                    p_.outline({at.x - 1, at.y - 1, at.w + 2, at.h + 2}, Token::soft, 1, 2);
-                } else if (card.state == 3) {
-                    p_.layer = kLines;
-                    p_.outline(at, Token::line2, 1, 2).stroke_style = Stroke::dashed;
-                } else if (card.state == 1 && member != card.chain.rank) {
-                    const Token hue = origin_hue(gather_place(member, gather));
-                    p_.layer = kLines;
-                    p_.outline(at, hue, 1.2F, 2).stroke_style = Stroke::dashed;
-                }
-                if (at.y + at.h < card.box.y + card.box.h - 0.5F) {
-                    p_.layer = kLines;
-                    p_.line({card.box.x - 3, at.y + at.h}, {card.box.x + card.box.w + 3, at.y + at.h},
-                            Token::sky, 1.4F);
-                }
-            }
-        }
+    const auto owned = owners_of(card.chain, card.life);
+    const bool coming = card.state == 1;
+    const auto come = coming && in_.cursor.t_ns >= card.life.gather_begin
+                          ? arrived_of(card.chain, tile, card.life.gather)
+                          : std::vector<Block>{};
+    const auto is_in = [&](const OwnedRows& each) {
+        return in_.cursor.t_ns >= card.life.gather_end || std::ranges::any_of(come, [&](const Block& b) {
+                   return static_cast<float>(b.row) < each.to &&
+                          each.from < static_cast<float>(b.row + b.rows);
+               });
+    };
+    edges(owned, tile, card.box, [&](int32_t rank) {
+        return rank == card.chain.rank || card.state == 2 ||
+               (coming && std::ranges::any_of(owned, [&](const OwnedRows& each) {
+                    return each.rank == rank && is_in(each);
+                }));
+    });
+    const float all = static_cast<float>(std::max<int64_t>(1, tile.rows));
+    float free_y = card.box.y - kOwner;  // of the symbols beside the rows
+    for (const OwnedRows& each : owned) {
+        const bool own = each.rank == card.chain.rank;
+        const int64_t mark = mark_of(each.rank);
+        const Token hue = origin_hue(mark);
+        const Rect rows{card.box.x, card.box.y + card.box.h * each.from / all, card.box.w,
+                        card.box.h * (each.to - each.from) / all};
+        p_.layer = kLines;
+        if (own && card.state != 2)
+            p_.outline({rows.x - 1, rows.y - 1, rows.w + 2, rows.h + 2}, Token::soft, 1, 2);
+        if (!own && (coming || card.state == 3))
+            p_.outline(rows, coming ? hue : Token::line2, 1.2F, 2).stroke_style = Stroke::dashed;
+        if (rows.y + rows.h < card.box.y + card.box.h - 0.5F)
+            p_.line({rows.x - 3, rows.y + rows.h}, {rows.x + rows.w + 3, rows.y + rows.h}, Token::sky, 1.2F);
+        // Whose they are; of those that come, from where.
+        const float middle = std::max(rows.y + rows.h / 2, free_y + kOwner);
+        const bool shows = card.state == 2 || coming || own;
+        if (!card.last || !shows || middle + kOwner > card.box.y + card.box.h + kOwner) continue;
+        free_y = middle + kOwner;
+        const float right = rows.x + rows.w;
+        p_.layer = kMarks;
+        p_.symbol({right + (coming && !own ? kFrom - 6 : 12), middle}, 4, mark, hue);
+        if (!coming || own) continue;
+        p_.layer = kLines;
+        p_.line({right + kFrom - 13, middle}, {right + 4, middle}, hue, 1.4F).arrow = true;
     }
-    if (card.state != 1) return;
     // What has come in of the others' rows.
-    if (in_.cursor.t_ns < card.life.gather_begin) return;
-    for (const Block& part : arrived_of(card.chain, tile, gather.id)) {
-        Token hue = op_hue(gather.op);
-        for (const int32_t member : members)
-            for (const auto& run : in_.trace.ranks[static_cast<std::size_t>(member)].parameters)
-                if (run.parameter != 0 && in_.trace.text(run.parameter) == tile.parameter)
-                    for (const Block& block : blocks_of(run))
-                        if (block.row <= part.row && part.row < block.row + block.rows)
-                            hue = origin_hue(gather_place(member, gather));
+    for (const Block& part : come) {
+        Token hue = op_hue(in_.trace.event(card.chain.rank, card.life.gather).op);
+        for (const OwnedRows& each : owned)
+            if (each.from <= static_cast<float>(part.row) && static_cast<float>(part.row) < each.to)
+                hue = origin_hue(mark_of(each.rank));
         p_.layer = kCells;
-        auto& come = p_.rect(place_of(tile, card.box, part), hue, 2);
-        come.fill_alpha = 0.55F;
+        p_.rect(place_of(tile, card.box, part), hue, 2).fill_alpha = 0.55F;
     }
 }
 

@@ -75,19 +75,21 @@ std::string MatricesPicture::coordinate(int32_t rank) const {
 
 float MatricesPicture::bands(float y, float room) {
     const float wide = in_.size.width - 2 * kPad, inside = inside_width();
-    Scale scale = choose(inside, room);
+    // The line that says how many are not shown takes its room too.
+    const auto left = [&] { return scene_.likewise > 0 ? room - p_.line_height(Face::caption) - 4 : room; };
+    Scale scale = choose(inside, left());
     // Two that can be read say more than four that cannot.
     const auto too_high = [&] {
         float h = 0;
         for (const MatrixChain& chain : scene_.chains) h += band_height(chain, scale, inside) + kBandGap;
-        return h > room + kBandGap;
+        return h > left() + kBandGap;
     };
     while (scene_.chains.size() > 2 && (scale.cell < kGoodCell || too_high())) {
         const auto far =
             scene_.chains.back().rank == scene_.rank ? scene_.chains.begin() : scene_.chains.end() - 1;
         scene_.chains.erase(far);
         ++scene_.likewise;
-        scale = choose(inside, room);
+        scale = choose(inside, left());
     }
     for (const MatrixChain& chain : scene_.chains) {
         borrowed_.push_back(borrowed(chain));
@@ -98,6 +100,7 @@ float MatricesPicture::bands(float y, float room) {
         sums_.emplace_back();
         placed_.emplace_back();
     }
+    find_members();
     for (const MatrixChain& chain : scene_.chains) {
         const float h = band_height(chain, scale, inside);
         band(chain, {kPad, y, wide, h}, scale);
@@ -115,11 +118,7 @@ float MatricesPicture::bands(float y, float room) {
 void MatricesPicture::band(const MatrixChain& chain, Rect box, Scale scale) {
     const bool chosen = chain.rank == scene_.rank;
     const Id id{"rank", chain.rank};
-    int64_t place = chain.rank;
-    if (scene_.group >= 0) {
-        const auto& ranks = in_.trace.groups[static_cast<std::size_t>(scene_.group)].ranks;
-        place = std::ranges::find(ranks, chain.rank) - ranks.begin();
-    }
+    const int64_t place = mark_of(chain.rank);
     p_.layer = kBack;
     auto& frame = p_.rect(box, Token::panel, 10, id);
     frame.stroke = chosen ? Token::sel : Token::line;
@@ -201,6 +200,12 @@ void MatricesPicture::item(const MatrixChain& chain, const Item& item, Point at,
             look.known = &known;
         }
         draw_tile(p_, tile, box, look);
+        for (const Borrowed& life : borrowed_[static_cast<std::size_t>(&chain - scene_.chains.data())])
+            if (item.place == 2 + 2 * life.step)
+                edges(owners_of(chain, life), tile, box, [&](int32_t rank) {
+                    return rank == chain.rank ||
+                           (in_.cursor.t_ns >= life.gather_end && in_.cursor.t_ns < life.freed);
+                });
     }
     // Above: which part of the whole it is. Below: what it is, its shape, m.
     p_.layer = kWords;
@@ -239,7 +244,7 @@ void MatricesPicture::item(const MatrixChain& chain, const Item& item, Point at,
     above = p_.fit({above, some ? brief : std::string()}, face, item.wide);
     const float centre = box.x + box.w / 2, high = std::max(small, p_.line_height(face));
     if (!above.empty())
-        p_.text(above, {std::max(centre, at.x + p_.width(above, face) / 2), at.y - high - 3}, face, hue,
+        p_.text(above, {std::max(centre, at.x + p_.width(above, face) / 2), at.y - high - 4}, face, hue,
                 Align::centre);
     const std::string name = shown_name(p_, tile) + " " + shape_words(tile);
     const float rounded = static_cast<float>(m >= 1 ? std::ceil(m) : m);

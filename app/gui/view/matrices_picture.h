@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -132,6 +133,7 @@ class MatricesPicture {
     /// The life of a weight around the products: when it is gathered, whole and freed.
     struct Borrowed {
         std::size_t step = 0;  ///< of the chain, whose factor it is
+        trace::StringId parameter = 0;
         int32_t gather = -1;
         int64_t gather_begin = 0, gather_end = 0, freed = 0;
     };
@@ -143,17 +145,28 @@ class MatricesPicture {
     };
     std::optional<NotWhole> not_whole(const MatrixChain& chain, const Item& item) const;
     std::vector<Block> arrived_of(const MatrixChain& chain, const MatrixTile& tile, int32_t gather) const;
+    /// Who keeps which rows of the weight.
+    std::vector<OwnedRows> owners_of(const MatrixChain& chain, const Borrowed& life) const;
+    /// Beside a weight's rows (above them where it stands transposed) the hue of the rank that keeps them,
+    /// pale where they are not `here`.
+    void edges(const std::vector<OwnedRows>& owned, const MatrixTile& tile, Rect box,
+               const std::function<bool(int32_t)>& here);
+    void owners_legend(Rect box, int32_t gather);
+    void find_members();
+    /// Which of the hues and symbols a rank has, everywhere in the picture.
+    int64_t mark_of(int32_t rank) const;
     struct Card;
     void card(const Card& card);
+    int32_t shown_gather(const std::vector<Borrowed>& lives) const;
     void card_words(const MatrixChain& chain, const std::vector<Borrowed>& lives, std::size_t state, Rect at);
     float card_cell(const std::vector<Borrowed>& lives) const;
-    int64_t gather_place(int32_t rank, const trace::Event& gather) const;
 
     const Input& in_;
     const MatricesOptions& options_;
     Painter p_;
     MatrixScene scene_;
     std::vector<std::vector<Borrowed>> borrowed_;  ///< a chain of the scene
+    std::vector<int32_t> members_;                 ///< of the groups that the picture speaks of, ascending
     std::vector<std::optional<AddedUp>> added_;    ///< of the chain's collective, a chain
     std::vector<std::map<std::size_t, Rect>> placed_;  ///< where each matrix stands, by its place, a chain
     std::vector<Rect> sums_;                       ///< where the sum stands, a chain; no width: none

@@ -69,7 +69,8 @@ void MatricesPicture::sum(const MatrixChain& chain, const Item& item, Rect box) 
     for (const HopState& hop : state.hops) {
         if (std::cmp_not_equal(hop.receiver, m) || !hop.flying) continue;
         const bool covered = !options_.senders_covered.empty();
-        const Token hue = covered ? Token::soft : origin_hue(hop.sender);
+        const Token hue =
+            covered ? Token::soft : origin_hue(mark_of(state.ranks[static_cast<std::size_t>(hop.sender)]));
         int64_t elements = 0;
         Rect around{};
         for (const trace::HopPiece& piece : hop.pieces) {
@@ -115,7 +116,8 @@ void MatricesPicture::travelling() {
         if (from >= sums_.size() || to >= sums_.size() || from == to || sums_[from].w <= 0 ||
             sums_[to].w <= 0)
             continue;
-        const Token hue = origin_hue(hop.sender);
+        const int64_t mark = mark_of(state.ranks[static_cast<std::size_t>(hop.sender)]);
+        const Token hue = origin_hue(mark);
         const float x = lane + (hop.sender < hop.receiver ? -4.F : 6.F);
         const auto middle = [](const Rect& r, float share) { return r.y + r.h * share; };
         const Point a{sums_[from].x + sums_[from].w + 4, middle(sums_[from], 0.3F)},
@@ -126,7 +128,7 @@ void MatricesPicture::travelling() {
         const Point at{x, a.y + (d.y - a.y) * t};
         p_.layer = kMarks;
         p_.circle(at, 8, Token::panel).stroke = hue;
-        p_.symbol(at, 5, hop.sender, hue);
+        p_.symbol(at, 5, mark, hue);
     }
 }
 

@@ -99,7 +99,7 @@ void MeshPicture::arrow(Point from, Point to, Token hue, const Id& id) {
 void MeshPicture::corner_axes() {
     p_.layer = kWords;
     const float line = p_.line_height(Face::caption);
-    const Point o{34, in_.size.height - 92};
+    const Point o{34, in_.size.height - legend_height() - 92};
     for (const auto& d : at_.dims) {
         if (d.size < 2) continue;
         const Id id{"axis", static_cast<int64_t>(d.dim)};
@@ -118,12 +118,23 @@ void MeshPicture::corner_axes() {
                             Align::left, id);
             continue;
         }
+        float before = 0, height = -1;  // where the last name ended, and on which line
         for (int64_t k = 0; k < d.size; ++k) {
             const Rect b = block_of(d, k);
             const std::string words = q_.names[d.dim] + " = " + std::to_string(k);
             if (d.horizontal) {
-                for (const float y : {lowest() + (q_.sliced ? 6.F : line), in_.size.height - line - 4})
-                    if (p_.try_text(words, {b.x + b.w / 2, y}, Face::caption, hue, Align::centre, id)) break;
+                const float bottom = in_.size.height - legend_height() - line - 4;
+                for (const float y : {lowest() + (q_.sliced ? 6.F : line), bottom}) {
+                    if (!p_.try_text(words, {b.x + b.w / 2, y}, Face::caption, hue, Align::centre, id))
+                        continue;
+                    // From name to name: this is the axis.
+                    const float half = p_.width(words, Face::caption) / 2, x = b.x + b.w / 2;
+                    if (y == height && x - half - before > 30)
+                        arrow({before + 8, y + line / 2}, {x - half - 8, y + line / 2}, hue, id);
+                    before = x + half;
+                    height = y;
+                    break;
+                }
             } else {
                 p_.try_text(words, {area_.x - 30, b.y - line}, Face::caption, hue, Align::left, id);
             }

@@ -115,6 +115,16 @@ std::vector<int64_t> mesh_coordinate(const std::vector<int64_t>& shape, int64_t 
     return out;
 }
 
+std::string mesh_place(const trace::Trace& trace, int32_t rank) {
+    const auto& info = trace.info;
+    const auto at = std::ranges::find(info.mesh_ranks, rank);
+    if (at == info.mesh_ranks.end() || info.mesh_shape.empty()) return "";
+    const auto where = mesh_coordinate(info.mesh_shape, at - info.mesh_ranks.begin());
+    std::string out = "(";
+    for (std::size_t d = 0; d < where.size(); ++d) out += (d > 0 ? "," : "") + std::to_string(where[d]);
+    return out + ")";
+}
+
 MeshLayout mesh_layout(const std::vector<int64_t>& shape, const std::vector<std::size_t>& kept, Rect area,
                        float apart) {
     Arrangement a = arrange(shape, kept);

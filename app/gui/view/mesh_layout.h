@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "app/gui/view/picture.h"
+#include "core/trace/trace.h"
 
 namespace meshscope::view {
 
@@ -34,5 +36,7 @@ MeshLayout mesh_layout(const std::vector<int64_t>& shape, const std::vector<std:
 
 /// The coordinate of a row-major index.
 std::vector<int64_t> mesh_coordinate(const std::vector<int64_t>& shape, int64_t index);
+/// "(1,0)": where the rank stands in the run's mesh; "" where it stands in none.
+std::string mesh_place(const trace::Trace& trace, int32_t rank);
 
 }  // namespace meshscope::view

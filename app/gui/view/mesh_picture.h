@@ -126,7 +126,12 @@ class MeshPicture {
     void wait_line(int64_t from, int64_t to);
     // The point at which the way from a rank to `towards` leaves what is drawn of it.
     Point leave(int64_t i, Point towards, float margin) const;
-    float legend_height() const { return end_ == nullptr ? 0 : p_.line_height(Face::caption) + 10; }
+    // Another rank is chosen than the one that asks: the legend says which mark is which.
+    bool two_chosen() const;
+    float legend_height() const {
+        return end_ == nullptr && !two_chosen() ? 0 : p_.line_height(Face::caption) + 10;
+    }
+    void chosen_legend();
     void end_legend();
     void tell_end();
 

@@ -23,6 +23,7 @@ Picture MeshPicture::draw() {
     ranks();
     waits();
     you();
+    chosen_legend();
     end_legend();
     tell();
     tell_end();
@@ -68,7 +69,7 @@ void MeshPicture::place() {
     const float between = end_ == nullptr ? 36.F : 28.F;
     card_ = {0, 0, std::min(at_.pitch_x - 30, 220.F), std::min(at_.pitch_y - between, 108.F)};
     for (int64_t i = 0; i < count_; ++i) p_.reserve(body(i));
-    if (end_ != nullptr) p_.reserve({0, size.height - legend_height(), size.width, legend_height()});
+    if (legend_height() > 0) p_.reserve({0, size.height - legend_height(), size.width, legend_height()});
 }
 
 Rect MeshPicture::body(int64_t index) const {
@@ -291,6 +292,28 @@ void MeshPicture::you() {
                   {(start.x + end.x) / 2, end.y}, end, Token::sel, 1.4F);
         return;
     }
+}
+
+bool MeshPicture::two_chosen() const {
+    const auto& rank = in_.selection.rank;
+    return rank && *rank != q_.asking && q_.index_of(*rank) >= 0 && q_.index_of(q_.asking) >= 0;
+}
+
+void MeshPicture::chosen_legend() {
+    if (end_ != nullptr || !two_chosen()) return;
+    const float line = p_.line_height(Face::caption), y = in_.size.height - line - 6;
+    const std::string ring = p_.say("view.mesh.legend.ring"),
+                      you = p_.say("view.you") + ": " + p_.say("view.mesh.legend.you");
+    float x = 16;
+    if (x + 20 + p_.width(ring, Face::caption) > in_.size.width - 16) return;
+    p_.layer = kWords;
+    auto& mark = p_.circle({x + 7, y + line / 2}, 6, Token::none);
+    mark.stroke = Token::sel;
+    mark.width = 2;
+    p_.text(ring, {x + 20, y}, Face::caption, Token::soft);
+    x += 20 + p_.width(ring, Face::caption) + 24;
+    if (x + p_.width(you, Face::caption) > in_.size.width - 16) return;
+    p_.text(you, {x, y}, Face::caption, Token::soft);
 }
 
 void MeshPicture::tell() {

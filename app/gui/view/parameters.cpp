@@ -98,6 +98,20 @@ std::vector<int32_t> keepers(const trace::Trace& trace, trace::StringId paramete
     return out;
 }
 
+std::vector<OwnedRows> owned_rows(const trace::Trace& trace, const std::vector<int32_t>& ranks,
+                                  trace::StringId parameter) {
+    std::vector<OwnedRows> owned;
+    for (const int32_t rank : ranks)
+        for (const auto& run : trace.ranks[static_cast<std::size_t>(rank)].parameters) {
+            if (run.parameter != parameter || run.padding != 0 || run.elements == 0) continue;
+            const auto columns = static_cast<float>(std::max<int64_t>(1, run.n_columns)),
+                       first = static_cast<float>(run.first_row);
+            owned.push_back({rank, first + static_cast<float>(run.first) / columns,
+                             first + static_cast<float>(run.first + run.elements) / columns});
+        }
+    return owned;
+}
+
 std::vector<Arrived> arrived(const trace::Trace& trace, const time::Clock& clock, int64_t cursor_ns,
                              int32_t rank, const trace::Event& gather) {
     std::vector<Arrived> out;

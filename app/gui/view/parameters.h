@@ -51,6 +51,15 @@ std::vector<Block> blocks_of(const trace::ParameterRun& run);
 /// Ranks that keep something of `row` of the parameter, ascending. Cost: one pass over the runs.
 std::vector<int32_t> keepers(const trace::Trace& trace, trace::StringId parameter, int64_t row);
 
+/// Rows [from, to) of the whole array that a rank keeps; of a FlatParameter's part also fractions of a row.
+struct OwnedRows {
+    int32_t rank = 0;
+    float from = 0, to = 0;
+};
+/// What each of these ranks keeps of the parameter, in their order. Cost: their runs.
+std::vector<OwnedRows> owned_rows(const trace::Trace& trace, const std::vector<int32_t>& ranks,
+                                  trace::StringId parameter);
+
 /// What of the unit's parameters has come in by an all_gather that is under way: as its hops say, in the
 /// places that the members' records give. `rank` is a member.
 struct Arrived {

@@ -2,12 +2,15 @@
 #include <cmath>
 
 #include "app/gui/view/format.h"
+#include "app/gui/view/mesh_layout.h"
 #include "app/gui/view/parameters_picture.h"
 
 namespace meshscope::view {
 namespace {
 
-constexpr std::size_t kMostHit = 32;  // columns whose rows answer one by one
+constexpr std::size_t kMostHit = 32;    // columns whose rows answer one by one
+constexpr std::size_t kFewOwners = 16;  // beyond, rows have no edge in their owner's hue
+constexpr float kEdge = 3;
 
 }  // namespace
 
@@ -21,13 +24,23 @@ void ParametersPicture::grid(Rect box) {
         const bool chosen =
             std::find(c.holders.ranks.begin(), c.holders.ranks.end(), scene_.rank) != c.holders.ranks.end();
         const std::string brief = std::to_string(c.holders.ranks.front());
+        // Its symbol, which its rows have at their edge everywhere, and its place in a mesh of several dims.
+        const int64_t mark = c.holders.ranks.size() == 1 ? mark_of(c.rank) : -1;
+        const float symbol = mark >= 0 && c.box.w > 40 ? 15.F : 0.F;
+        const std::string where = c.holders.ranks.size() == 1 && in_.trace.info.mesh_shape.size() > 1
+                                      ? mesh_place(in_.trace, c.rank)
+                                      : "";
         const std::string who =
-            c.box.x >= free_x ? p_.fit({c.holders.name, brief}, Face::caption, std::max(c.box.w, 22.F)) : "";
+            c.box.x >= free_x
+                ? p_.fit({c.holders.name + (where.empty() ? "" : " " + where), c.holders.name, brief},
+                         Face::caption, std::max(c.box.w - symbol, 22.F))
+                : "";
         p_.layer = kWords;
-        if (!who.empty() && c.box.x + p_.width(who, Face::caption) <= in_.size.width) {
-            p_.text(who, {c.box.x, box.y}, Face::caption, chosen ? Token::text : Token::mute, Align::left,
-                    {"rank", c.rank});
-            free_x = c.box.x + p_.width(who, Face::caption) + 4;
+        if (!who.empty() && c.box.x + symbol + p_.width(who, Face::caption) <= in_.size.width) {
+            if (symbol > 0) p_.symbol({c.box.x + 5, box.y + line / 2}, 4.5F, mark, origin_hue(mark));
+            p_.text(who, {c.box.x + symbol, box.y}, Face::caption, chosen ? Token::text : Token::mute,
+                    Align::left, {"rank", c.rank});
+            free_x = c.box.x + symbol + p_.width(who, Face::caption) + 4;
         }
         const LifeSpan* now = c.lives[scene_.chosen].at(in_.cursor.t_ns);
         if (now == nullptr) continue;
@@ -68,7 +81,7 @@ void ParametersPicture::names(Rect box) {
         p_.layer = kWords;
         for (int64_t r = 0; r < p.rows; ++r)
             p_.try_text(
-                std::to_string(r), {box.x - 5, tops_[i] + row * (static_cast<float>(r) + 0.5F) - small / 2},
+                std::to_string(r), {box.x - 8, tops_[i] + row * (static_cast<float>(r) + 0.5F) - small / 2},
                 Face::mono_small, scene_.row == r && chosen ? Token::text : Token::mute, Align::right);
     }
 }
@@ -82,6 +95,7 @@ void ParametersPicture::column(const Column& c) {
         const Rect gradient =
             two ? Rect{c.box.x + value_w + 4, tops_[i], c.box.w - value_w - 4, heights_[i]} : Rect{};
         array(c, i, value, gradient);
+        if (two) edges(c, i, value);
         if (columns_.size() <= kMostHit) hits(c, i, {c.box.x, tops_[i], c.box.w, heights_[i]});
         if (static_cast<std::size_t>(scene_.chosen) == i && scene_.row >= 0) {
             const auto& p = scene_.shown().parameters[i];
@@ -196,6 +210,40 @@ void ParametersPicture::array(const Column& c, std::size_t place, Rect value, Re
     if (life.holds(Holding::reduced, now))
         for (const auto& run : runs)
             blocks(blocks_of(run), p, gradient, styled(Holding::reduced, "gradient"));
+}
+
+int64_t ParametersPicture::mark_of(int32_t rank) const {
+    const trace::Event* gather = first_gather(in_.trace, rank, scene_.shown().unit);
+    if (gather == nullptr) return -1;
+    const auto& members = in_.trace.groups[static_cast<std::size_t>(gather->group)].ranks;
+    const auto at = std::ranges::find(members, rank);
+    return members.size() > kFewOwners || at == members.end() ? -1 : at - members.begin();
+}
+
+/// Beside the rows the hue of the rank that keeps them, pale where they are not here.
+void ParametersPicture::edges(const Column& c, std::size_t place, Rect box) {
+    const trace::Event* gather = first_gather(in_.trace, c.rank, scene_.shown().unit);
+    if (gather == nullptr || c.holders.ranks.size() > 1 || mark_of(c.rank) < 0) return;
+    const ShownParameter& p = scene_.shown().parameters[place];
+    const int64_t now = in_.cursor.t_ns;
+    const bool whole = c.lives[place].holds(Holding::whole, now);
+    std::vector<Arrived> come;
+    if (const LifeSpan* span = c.lives[place].at(now); span != nullptr && span->holding == Holding::gathering)
+        come = arrived(in_.trace, in_.clock, now, c.rank, in_.trace.event(c.rank, span->event));
+    const auto& members = in_.trace.groups[static_cast<std::size_t>(gather->group)].ranks;
+    const auto all = static_cast<float>(std::max<int64_t>(1, p.rows));
+    p_.layer = kLines;
+    for (const OwnedRows& owned : owned_rows(in_.trace, members, p.id)) {
+        const bool here =
+            owned.rank == c.rank || whole || std::ranges::any_of(come, [&](const Arrived& part) {
+                return part.parameter == p.id && static_cast<float>(part.block.row) < owned.to &&
+                       owned.from < static_cast<float>(part.block.row + part.block.rows);
+            });
+        const float from = box.y + box.h * owned.from / all, to = box.y + box.h * owned.to / all;
+        auto& edge = p_.rect({box.x - kEdge - 1.5F, from + 0.5F, kEdge, std::max(1.F, to - from - 1)},
+                             origin_hue(mark_of(owned.rank)), 1);
+        if (!here) edge.fill_alpha = 0.3F;
+    }
 }
 
 // Rows answer to the pointer: one by one, or as many as share four pixels.

@@ -10,6 +10,12 @@ namespace {
 
 constexpr float kBar = 26;  // of shards
 
+/// "1.up.weight" of "layers.1.up.weight": what most parameters of a unit share says nothing.
+std::string without_first(const std::string& name) {
+    const std::size_t dot = name.find('.');
+    return dot == std::string::npos ? name : name.substr(dot + 1);
+}
+
 }  // namespace
 
 const trace::Event* first_gather(const trace::Trace& trace, int32_t rank, trace::StringId unit) {
@@ -31,12 +37,19 @@ const trace::Event* ParametersPicture::gather() const {
     return kept == found->in_elements ? found : nullptr;
 }
 
+/// Whether the unit is one FlatParameter (FSDP1): cut as one long row of numbers, not each parameter by
+/// itself.
+bool ParametersPicture::flat() const {
+    const trace::Event* event = gather();
+    return event != nullptr && in_.trace.text(event->rule).starts_with("fsdp1.");
+}
+
 float ParametersPicture::shards_height() const {
     const trace::Event* event = gather();
     if (event == nullptr) return 0;
     const auto members = in_.trace.groups[static_cast<std::size_t>(event->group)].ranks.size();
     if ((in_.size.width - 2 * kPad) / static_cast<float>(members) < 3) return 0;  // nothing would be seen
-    return 2 * p_.line_height(Face::caption) + kBar + 18;
+    return 2 * p_.line_height(Face::caption) + kBar + 22;
 }
 
 // The unit as it travels: each rank's shard in the order of the group, padding hatched.
@@ -52,12 +65,14 @@ void ParametersPicture::shards(Rect box) {
     const std::vector<MessageArg> args{arg("shard", format_count(event.in_elements)), arg("ranks", n),
                                        arg("padding", format_count(padding)),
                                        arg("all", format_count(event.in_elements * n))};
+    const std::string full = p_.say(flat() ? "view.parameters.flat" : "view.parameters.shards", args);
     const std::string words =
-        p_.fit({p_.say("view.parameters.shards", args), p_.say("view.parameters.shards.short", args)},
-               Face::caption, box.w);
+        p_.fit({full, p_.say("view.parameters.shards.short", args)}, Face::caption, box.w);
     p_.layer = kWords;
-    if (!words.empty()) p_.text(words, {box.x, box.y}, Face::caption, Token::mute, Align::left, {"shards"});
-    p_.tell(p_.say("view.parameters.shards", args));
+    if (!words.empty())
+        p_.text(words, {box.x, box.y}, Face::caption, flat() ? Token::text : Token::mute, Align::left,
+                {"shards"});
+    p_.tell(full);
     const float top = box.y + line + 4, wide = box.w / static_cast<float>(members.size()),
                 gap = wide > 12 ? 6.F : 1.F;
     float free_x = 0;
@@ -94,22 +109,30 @@ void ParametersPicture::shards(Rect box) {
                 p_.layer = kMarks;
                 p_.outline({x0, shard.y, std::max(1.F, x1 - x0), shard.h}, Token::accent, 2);
             }
-            const std::string full(in_.trace.text(run.parameter));
-            const std::string label =
-                p_.fit({full, full.substr(full.rfind('.') + 1)}, Face::caption, x1 - x0 - 8);
+            const std::string name(in_.trace.text(run.parameter));
+            const std::string label = p_.fit({name, without_first(name), name.substr(name.rfind('.') + 1)},
+                                             Face::caption, x1 - x0 - 8);
             p_.layer = kWords;
             if (!label.empty())
                 p_.label({x0 + 4, shard.y, x1 - x0 - 8, shard.h}, label, Face::caption, Token::ink,
                          Token::blue, id);
         }
+        const int64_t mark = mark_of(rank);
+        const float symbol = mark >= 0 && shard.w > 40 ? 15.F : 0.F;
+        if (symbol > 0) {
+            p_.layer = kLines;
+            p_.rect({shard.x, shard.y + kBar + 1.5F, shard.w, 3}, origin_hue(mark), 1);
+        }
         const std::string who = shard.x >= free_x
                                     ? p_.fit({"rank " + std::to_string(rank), std::to_string(rank)},
-                                             Face::caption, std::max(20.F, shard.w))
+                                             Face::caption, std::max(20.F, shard.w - symbol))
                                     : "";
-        if (!who.empty() && shard.x + p_.width(who, Face::caption) <= in_.size.width) {
-            p_.text(who, {shard.x, top + kBar + 2}, Face::caption,
+        p_.layer = kWords;
+        if (!who.empty() && shard.x + symbol + p_.width(who, Face::caption) <= in_.size.width) {
+            if (symbol > 0) p_.symbol({shard.x + 5, top + kBar + 6 + line / 2}, 4.5F, mark, origin_hue(mark));
+            p_.text(who, {shard.x + symbol, top + kBar + 6}, Face::caption,
                     rank == scene_.rank ? Token::text : Token::mute, Align::left, {"rank", rank});
-            free_x = shard.x + p_.width(who, Face::caption) + 4;
+            free_x = shard.x + symbol + p_.width(who, Face::caption) + 4;
         }
     }
 }

@@ -110,6 +110,13 @@ float ParametersPicture::legend(float y) {
 
 Picture ParametersPicture::draw() {
     float y = legend(header());
+    // One long row that is cut is what the arrays below come from; rows of each parameter are put together
+    // for the way only.
+    if (flat() && shards_height() > 0) {
+        shards({kPad, y, in_.size.width - 2 * kPad, shards_height()});
+        y += shards_height();
+    }
+    const float below_grid = flat() ? 0 : shards_height();
     const auto& unit = scene_.shown();
     for (const ShownParameter& p : unit.parameters)
         gutter_ = std::max(gutter_, p_.width(p.name, Face::caption) + 16);
@@ -121,7 +128,7 @@ Picture ParametersPicture::draw() {
     const float lane = std::max(24.F, line + 4);
     const float least_lanes = static_cast<float>(std::min<std::size_t>(holders.size(), 2));
     const float wish_lanes = static_cast<float>(std::min<std::size_t>(holders.size(), 8));
-    const float rest = in_.size.height - y - shards_height();
+    const float rest = in_.size.height - y - below_grid;
     const float lives_high =
         line + 10 + line + 6 + lane * std::clamp(std::floor(rest * 0.4F / lane), least_lanes, wish_lanes);
     float rows = 0;
@@ -156,8 +163,8 @@ Picture ParametersPicture::draw() {
     }
     grid({x0, y, wide, at - y});
     at += 6;
-    if (shards_height() > 0) shards({kPad, at, in_.size.width - 2 * kPad, shards_height()});
-    at += shards_height();
+    if (below_grid > 0) shards({kPad, at, in_.size.width - 2 * kPad, below_grid});
+    at += below_grid;
     const float below = std::max(lives_high, in_.size.height - at - 8);
     lives({kPad, at, in_.size.width - 2 * kPad, below});
     at += lives_high;

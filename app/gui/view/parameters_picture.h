@@ -59,6 +59,7 @@ class ParametersPicture {
     void column(const Column& column);
     void array(const Column& column, std::size_t place, Rect value, Rect gradient);
     void blocks(const std::vector<Block>& blocks, const ShownParameter& p, Rect box, const Shape& like);
+    void edges(const Column& column, std::size_t place, Rect box);
     void hits(const Column& column, std::size_t place, Rect box);
     void names(Rect box);
     float shards_height() const;
@@ -67,6 +68,10 @@ class ParametersPicture {
     void tell();
     std::optional<Block> box_of(int32_t rank, trace::StringId parameter) const;
     const trace::Event* gather() const;
+    bool flat() const;
+    /// Which hue and symbol a rank has: its place among those that it gathers with; -1: it gathers with none,
+    /// or with too many.
+    int64_t mark_of(int32_t rank) const;
 
     const Input& in_;
     Painter p_;
