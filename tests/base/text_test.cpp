@@ -1,5 +1,8 @@
 #include "core/base/text.h"
 
+#include <utility>
+
+#include "core/base/digits.h"
 #include "tests/test.h"
 
 using namespace meshscope;
@@ -23,6 +26,14 @@ TEST_CASE("what is seen stays as it is, in every script") {
     }
     CHECK(has_unseen("a\u202e"));
     CHECK(has_unseen("a\xff"));
+}
+
+TEST_CASE("a number's whole part is grouped by threes, and nothing else of it") {
+    for (const auto& [number, text] :
+         {std::pair("0", "0"), std::pair("999", "999"), std::pair("1000", "1,000"),
+          std::pair("-999.1234", "-999.1234"), std::pair("-123456.7891", "-123,456.7891"),
+          std::pair("70553706496", "70,553,706,496"), std::pair("inf", "inf"), std::pair("", "")})
+        CHECK(grouped(number) == text);
 }
 
 TEST_CASE("an exponent has neither a plus nor zeros in front") {
