@@ -494,7 +494,8 @@ TEST_CASE("a model's config.json is named from the scenario's folder, or from he
     CHECK(kind("sub/s.toml") == "hf:../" + options.model);
 }
 
-TEST_CASE("accelerate's launcher passes over the other key of FSDP1, which is said; unread keys are listed") {
+TEST_CASE(
+    "accelerate's launcher passes over the other key of FSDP1, which is said, and unread keys are listed") {
     const Folder folder;
     const Job job = read_job(
         {folder.write(
