@@ -12,13 +12,14 @@
 #include <memory>
 #include <sstream>
 
+#include "app/cli/divergence.h"
 #include "app/cli/lesson_numbers.h"
 #include "app/cli/lesson_print.h"
 #include "app/cli/lesson_run.h"
 #include "app/cli/lesson_store.h"
 #include "app/cli/lesson_tell.h"
 #include "app/cli/outputs.h"
-#include "app/cli/run_command.h"
+#include "app/cli/run_tell.h"
 #include "app/cli/table.h"
 #include "backends/registry.h"
 #include "core/scenario/check_lesson.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "app/cli/lesson_print.h"
-#include "app/cli/run_command.h"
+#include "app/cli/run_progress.h"
 #include "app/cli/self_start.h"
 #include "backends/registry.h"
 #include "core/base/diagnosis.h"

@@ -4,7 +4,7 @@
 #include <ostream>
 
 #include "app/cli/lesson_print.h"
-#include "app/cli/run_command.h"
+#include "app/cli/run_tell.h"
 #include "app/cli/table.h"
 #include "core/base/rank_set.h"
 #include "core/memory/ledger.h"

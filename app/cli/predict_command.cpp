@@ -10,8 +10,10 @@
 #include <ostream>
 #include <sstream>
 
+#include "app/cli/divergence.h"
 #include "app/cli/progress.h"
-#include "app/cli/run_command.h"
+#include "app/cli/run_progress.h"
+#include "app/cli/run_tell.h"
 #include "app/cli/table.h"
 #include "app/cli/usage.h"
 #include "core/base/error.h"

@@ -4,18 +4,19 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <cmath>
 #include <memory>
 #include <ostream>
-#include <sstream>
+#include <string>
+#include <vector>
 
+#include "app/cli/divergence.h"
 #include "app/cli/line_at_once.h"
 #include "app/cli/outputs.h"
-#include "app/cli/progress.h"
 #include "app/cli/run_json.h"
+#include "app/cli/run_progress.h"
+#include "app/cli/run_tell.h"
 #include "app/cli/run_totals.h"
 #include "app/cli/self_start.h"
-#include "app/cli/table.h"
 #include "app/cli/usage.h"
 #include "app/launch/agent.h"
 #include "backends/registry.h"
@@ -92,31 +93,6 @@ void write_outputs(const RunArguments& options, const run::RunResult& result, Co
     if (options.quiet) return;
     for (const std::string& path : written)
         context.err << context.text("cli.run.written", {{"path", path}}) << '\n';
-}
-
-/// `how` is run::run_scenario, or its like.
-run::RunResult with_progress(decltype(run::run_scenario)* how, const scenario::Scenario& scenario,
-                             const CommandContext& context, run::RunOptions options, bool quiet) {
-    ProgressBar bar(context.other_err(), context.err_is_tty && !quiet);
-    const Polling polling(context);
-    options.cancel = context.cancelled;
-    options.progress = [&](int32_t done, int32_t steps, double loss) {
-        std::ostringstream text;
-        text << loss;
-        bar.show(done, steps,
-                 context.text("cli.run.progress",
-                              {{"done", int64_t{done}}, {"steps", int64_t{steps}}, {"loss", text.str()}}));
-    };
-    try {
-        return how(scenario, *context.make_backends(), options);
-    } catch (const IoError& error) {
-        // A folder that the scenario names is wrong at its line.
-        const MessageValue* const path = error.message().find("path");
-        if (error.message().id != "checkpoint.cannot_read" || scenario.checkpoint.resume.empty() ||
-            path == nullptr || to_text(*path) != scenario.checkpoint.resume || !options.resume.empty())
-            throw;
-        throw InputError({{error.message(), scenario.checkpoint.resume_at, {}}});
-    }
 }
 
 /// What was asked for; else what fits: the scenario's, threads, or inside a launcher processes that find each
@@ -314,75 +290,6 @@ void run_command(const RunArguments& options, CommandContext& context) {
 }
 
 }  // namespace
-
-run::RunResult run_with_progress(const scenario::Scenario& scenario, const CommandContext& context,
-                                 run::RunOptions options, bool quiet) {
-    return with_progress(run::run_scenario, scenario, context, std::move(options), quiet);
-}
-
-run::RunResult run_lesson_with_progress(const scenario::Scenario& scenario, const CommandContext& context,
-                                        run::RunOptions options) {
-    return with_progress(run::run_up_to_failure, scenario, context, std::move(options), false);
-}
-
-void print_losses(const trace::Trace& trace, const CommandContext& context,
-                  const std::vector<run::Evaluated>& evaluations) {
-    constexpr std::size_t kShown = 10;  // at each end
-    const std::vector<double>& losses = trace.info.losses;
-    const std::vector<double>& norms = trace.info.grad_norms;
-    if (losses.empty()) return;  // nothing was trained
-    Table table;
-    table.header = {context.text("cli.run.step"), context.text("cli.run.loss")};
-    if (!norms.empty()) table.header.push_back(context.text("cli.run.grad_norm"));
-    if (!evaluations.empty()) table.header.push_back(context.text("cli.run.eval_loss"));
-    table.right = {true, true, true, true};
-    const auto digits = [](double value) -> std::string {
-        if (std::isnan(value)) return "nan";  // its sign means nothing
-        std::ostringstream out;
-        out.precision(9);
-        out << value;
-        return out.str();
-    };
-    for (std::size_t s = 0; s < losses.size(); ++s) {
-        if (losses.size() > 2 * kShown + 1 && s == kShown) {
-            table.rows.push_back({"…", "…"});
-            s = losses.size() - kShown;
-        }
-        std::vector<std::string> row{std::to_string(s), digits(losses[s])};
-        if (s < norms.size()) row.push_back(digits(norms[s]));
-        for (const run::Evaluated& e : evaluations)
-            if (e.step == static_cast<int32_t>(s)) row.push_back(digits(e.loss));
-        table.rows.push_back(std::move(row));
-    }
-    print_table(table, context.out);
-}
-
-std::string cause_words(const memory::Peak& peak, const CommandContext& context) {
-    if (peak.event < 0) return "";
-    return peak.what + ' ' + context.phase(peak.phase);
-}
-
-std::string check_name(const std::string& id, const scenario::Text& title, const CommandContext& context) {
-    const std::string& words = context.language == i18n::Language::zh ? title.zh : title.en;
-    return words.empty() ? id : words;
-}
-
-bool print_checks(const std::vector<scenario::CheckResult>& checks, const CommandContext& context) {
-    bool all = true;
-    for (const scenario::CheckResult& check : checks) {
-        all &= check.passed;
-        const std::string name = check_name(check.id, check.title, context);
-        if (check.passed) {
-            context.out << context.styled(context.text("cli.check.ok"), "32") << "  " << name << '\n';
-            continue;
-        }
-        context.out << context.styled(context.text("cli.check.failed"), "31") << "  " << name << ": "
-                    << (check.error ? i18n::place(check.position) + ": " + context.text(*check.error)
-                                    : context.text("cli.check.value", {{"value", check.value}}))
-                    << '\n';
-    }
-    return all;
-}
 
 void add_run_command(CLI::App& app, CommandContext& context) {
     CLI::App* command = app.add_subcommand("run", context.text("cli.run.about"));

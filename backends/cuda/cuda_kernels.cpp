@@ -94,19 +94,19 @@ void CudaKernels::relu_backward(const Tensor& dx, const Tensor& dy, const Tensor
 }
 
 void CudaKernels::gelu_tanh_forward(const Tensor& y, const Tensor& x) const {
-    elements(MESHSCOPE_KERNEL_GELU, y.dtype(), elements_of(y, x));
+    elements(MESHSCOPE_KERNEL_GELU_TANH, y.dtype(), elements_of(y, x));
 }
 
 void CudaKernels::gelu_tanh_backward(const Tensor& dx, const Tensor& dy, const Tensor& x) const {
-    elements(MESHSCOPE_KERNEL_GELU_BACKWARD, dx.dtype(), elements_of(dx, dy, x));
+    elements(MESHSCOPE_KERNEL_GELU_TANH_BACKWARD, dx.dtype(), elements_of(dx, dy, x));
 }
 
 void CudaKernels::gelu_forward(const Tensor& y, const Tensor& x) const {
-    elements(MESHSCOPE_KERNEL_GELU_ERF, y.dtype(), elements_of(y, x));
+    elements(MESHSCOPE_KERNEL_GELU, y.dtype(), elements_of(y, x));
 }
 
 void CudaKernels::gelu_backward(const Tensor& dx, const Tensor& dy, const Tensor& x) const {
-    elements(MESHSCOPE_KERNEL_GELU_ERF_BACKWARD, dx.dtype(), elements_of(dx, dy, x));
+    elements(MESHSCOPE_KERNEL_GELU_BACKWARD, dx.dtype(), elements_of(dx, dy, x));
 }
 
 void CudaKernels::silu_mul_forward(const Tensor& y, const Tensor& gate, const Tensor& up) const {

@@ -32,20 +32,20 @@ enum MeshscopeGpuReduction {
 
 enum MeshscopeGpuKernel {
     /* MeshscopeElements */
-    MESHSCOPE_KERNEL_FILL,          /* out = number */
-    MESHSCOPE_KERNEL_CAST,          /* out = a, whose dtype is `from` */
-    MESHSCOPE_KERNEL_SCALE,         /* out = number · a (float16 too) */
-    MESHSCOPE_KERNEL_DIVIDE,        /* out = a / number (float16 too) */
-    MESHSCOPE_KERNEL_AXPY,          /* out = number · a + out */
-    MESHSCOPE_KERNEL_ADD,           /* out = a + b (float16 too) */
-    MESHSCOPE_KERNEL_ADD_ROWS,      /* out = a + b, b a row of `width` */
-    MESHSCOPE_KERNEL_MULTIPLY,      /* out = a · b */
-    MESHSCOPE_KERNEL_RELU,          /* out of a */
-    MESHSCOPE_KERNEL_RELU_BACKWARD, /* out = dx, a = dy, b = y */
-    MESHSCOPE_KERNEL_GELU,          /* out of a */
-    MESHSCOPE_KERNEL_GELU_BACKWARD, /* out = dx, a = dy, b = x */
-    MESHSCOPE_KERNEL_GELU_ERF,      /* as GELU */
-    MESHSCOPE_KERNEL_GELU_ERF_BACKWARD,
+    MESHSCOPE_KERNEL_FILL,               /* out = number */
+    MESHSCOPE_KERNEL_CAST,               /* out = a, whose dtype is `from` */
+    MESHSCOPE_KERNEL_SCALE,              /* out = number · a (float16 too) */
+    MESHSCOPE_KERNEL_DIVIDE,             /* out = a / number (float16 too) */
+    MESHSCOPE_KERNEL_AXPY,               /* out = number · a + out */
+    MESHSCOPE_KERNEL_ADD,                /* out = a + b (float16 too) */
+    MESHSCOPE_KERNEL_ADD_ROWS,           /* out = a + b, b a row of `width` */
+    MESHSCOPE_KERNEL_MULTIPLY,           /* out = a · b */
+    MESHSCOPE_KERNEL_RELU,               /* out of a */
+    MESHSCOPE_KERNEL_RELU_BACKWARD,      /* out = dx, a = dy, b = y */
+    MESHSCOPE_KERNEL_GELU_TANH,          /* out of a */
+    MESHSCOPE_KERNEL_GELU_TANH_BACKWARD, /* out = dx, a = dy, b = x */
+    MESHSCOPE_KERNEL_GELU,               /* as GELU_TANH */
+    MESHSCOPE_KERNEL_GELU_BACKWARD,
     MESHSCOPE_KERNEL_SILU_MUL,      /* out of gate a, up b */
     MESHSCOPE_KERNEL_SILU_BACKWARD, /* out = dgate, out2 = dup, a = dy, b = gate, c = up */
     MESHSCOPE_KERNEL_MSE_BACKWARD,  /* out = dprediction, a = prediction, b = target, c = dloss, both float32

@@ -107,7 +107,6 @@ class FrameCutter {
   public:
     /// Frames with more than `longest` bytes of payload are a fault.
     explicit FrameCutter(std::size_t longest) : longest_(longest) {}
-    void set_longest(std::size_t longest) { longest_ = longest; }
 
     /// Takes bytes as they came. After a fault nothing more is taken.
     void push(ByteSpan bytes);

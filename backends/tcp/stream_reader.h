@@ -42,8 +42,6 @@ class StreamReader {
 
     /// After a fault nothing more may be read.
     FrameFault fault() const { return fault_; }
-    /// No part of a frame has come yet.
-    bool between_frames() const { return !in_payload_ && begin_ == end_; }
 
     /// Room for a whole message frame and headers behind it.
     static constexpr std::size_t kStagedBytes = kMessageBytes + (std::size_t{16} << 10);

@@ -8,7 +8,7 @@
 
 namespace meshscope {
 
-/// The small vocabularies that every room shares. Each has one spelling, PyTorch's; `name()` gives it and
+/// The small vocabularies that all modules share. Each has one spelling, PyTorch's; `name()` gives it and
 /// `parse_*` reads it back (nothing when the word is unknown).
 
 enum class DType : uint8_t { float32, bfloat16, int32, int64, uint8, float16 };

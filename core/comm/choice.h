@@ -20,33 +20,13 @@ struct CallShape {
     bool shares_memory = true;  ///< Abilities::shares_memory
 };
 
-// The rows of the table stay whole.
-// clang-format off
-/// The algorithm that runs when a group is asked for `wanted`: `none` for a group of one; otherwise
-///
-/// | wanted | all_reduce | all_gather | reduce_scatter | broadcast | reduce, barrier | all_to_all |
-/// | --- | --- | --- | --- | --- | --- | --- |
-/// | ring (none) | ring | ring | ring | tree | tree | direct |
-/// | direct | direct | direct | direct | direct | direct | direct |
-/// | tree | tree | ring | ring | tree | tree | direct |
-/// | star | star | direct | direct | direct | direct | direct |
-/// | recursive_doubling | as wanted | as wanted (1) | recursive_halving | tree | tree | direct |
-/// | halving_doubling, recursive_halving | halving_doubling | recursive_doubling (1) | recursive_halving | tree | tree | direct |
-/// | swing | as wanted | recursive_doubling (1) | recursive_halving | tree | tree | direct |
-/// | double_tree, two_level, double_ring | as wanted | ring | ring | tree | tree | direct |
-/// | bruck | recursive_doubling | bruck | recursive_halving | tree | tree | bruck (2) |
-/// | pairwise | ring | ring | ring | tree | tree | pairwise |
-/// | ring_pipeline | ring | ring | ring | ring_pipeline | tree | direct |
-/// | scatter_all_gather | halving_doubling | ring | ring | scatter_all_gather | tree | direct |
-/// | automatic | what ChoiceTable::measured() says for op, p, bytes and kind of backend, read as above |
-///
-/// (1) bruck where p is no power of two. (2) pairwise where the call names counts.
-///
-/// gather, scatter, send and recv are direct always; an all_to_all with counts under `automatic` is direct
-/// where memory is shared, else pairwise.
+/// The algorithm that runs when a group is asked for `wanted`: `none` for a group of one; otherwise `wanted`
+/// where it has the op on so many ranks, else what its card names instead (AlgorithmCard::instead), else
+/// usual_algorithm(). `automatic` is what ChoiceTable::measured() says for op, p, bytes and kind of backend,
+/// read in the same way; an all_to_all with counts is then direct where memory is shared, else pairwise.
+/// gather, scatter, send and recv are direct always. docs/scenario.md has the table of all.
 Algorithm choose_algorithm(CollectiveOp op, Algorithm wanted, int32_t group_size,
                            const CallShape& shape = {});
-// clang-format on
 
 /// The one that an op runs by where nothing is wanted, or what is wanted has it not.
 Algorithm usual_algorithm(CollectiveOp op);

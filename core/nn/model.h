@@ -58,11 +58,9 @@ class Model : public Module {
     std::function<Variable(Tape&, Variable logits, const Tensor& targets)> own_criterion;
 
     /// The modules whose parameters each piece uses. A tied parameter is in two pieces: embed's and head's.
-    const std::vector<Module*>& embed_modules() const { return embed_modules_; }
     const std::vector<Module*>& layer_modules(int64_t i) const {
         return layer_modules_.at(static_cast<std::size_t>(i));
     }
-    const std::vector<Module*>& head_modules() const { return head_modules_; }
     std::vector<Parameter*> embed_parameters() const { return parameters_of(embed_modules_); }
     std::vector<Parameter*> layer_parameters(int64_t i) const { return parameters_of(layer_modules(i)); }
     std::vector<Parameter*> head_parameters() const { return parameters_of(head_modules_); }

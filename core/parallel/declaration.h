@@ -24,7 +24,11 @@
 namespace meshscope::parallel {
 
 /// [parallel] data: the strategies of strategies(), in their order.
-enum class DataStrategy : uint8_t { none, ddp, fsdp2, fsdp1, zero1, zero2, zero3, dp, local_sgd, diloco };
+enum class DataStrategy : uint8_t {
+#define MESHSCOPE_DATA_STRATEGY(id, declared) id,
+#include "core/parallel/strategies.def"
+#undef MESHSCOPE_DATA_STRATEGY
+};
 
 /// What the keys of [parallel] give the data strategies and the mesh dims that share a model out; each takes
 /// its own.

@@ -7,13 +7,17 @@
 
 namespace meshscope::parallel {
 
-// Each stands in its room's declaration.cpp, or at the end of its main file.
-extern const Declaration kNone, kDdp, kFsdp2, kFsdp1, kZero1, kZero2, kZero3, kDataParallel, kLocalSgd, kDiloco;
+#define MESHSCOPE_DATA_STRATEGY(id, declared) extern const Declaration declared;
+#include "core/parallel/strategies.def"
+#undef MESHSCOPE_DATA_STRATEGY
 
 namespace {
 
-constexpr auto kStrategies = std::to_array<const Declaration*>(
-    {&kNone, &kDdp, &kFsdp2, &kFsdp1, &kZero1, &kZero2, &kZero3, &kDataParallel, &kLocalSgd, &kDiloco});
+constexpr auto kStrategies = std::to_array<const Declaration*>({
+#define MESHSCOPE_DATA_STRATEGY(id, declared) &declared,
+#include "core/parallel/strategies.def"
+#undef MESHSCOPE_DATA_STRATEGY
+});
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include "core/estimate/plan.h"
 #include "core/nn/model/spec.h"
 #include "core/scenario/estimated.h"
+#include "core/scenario/given_files.h"
 #include "core/scenario/readers.h"
 
 namespace meshscope::scenario {

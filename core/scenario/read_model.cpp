@@ -9,6 +9,7 @@
 #include "core/mesh/roles.h"
 #include "core/nn/model/counts.h"
 #include "core/parallel/declaration.h"
+#include "core/scenario/given_files.h"
 #include "core/scenario/model_config.h"
 #include "core/scenario/words.h"
 

@@ -11,6 +11,7 @@
 #include "core/data/sampler.h"
 #include "core/mesh/roles.h"
 #include "core/parallel/declaration.h"
+#include "core/scenario/given_files.h"
 #include "core/scenario/keys.h"
 #include "core/scenario/words.h"
 

@@ -8,6 +8,7 @@
 #include "core/mesh/roles.h"
 #include "core/parallel/declaration.h"
 #include "core/parallel/model_declaration.h"
+#include "core/scenario/given_files.h"
 #include "core/scenario/words.h"
 #include "core/time/read_profile.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -11,8 +11,6 @@
 #include "core/scenario/keys.h"
 
 namespace meshscope::scenario {
-
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -47,17 +45,18 @@ std::string text_of(double value) {
     return plain_exponent(out.str());
 }
 
-/// What is `given`, absolute, taken from `folder` where relative; empty where it is empty, which is reported
-/// as `empty_id`.
-fs::path given_path(const Section& section, std::string_view key, const std::string& given,
-                    const std::string& folder, const std::string& empty_id) {
-    if (given.empty()) {
-        section.refuse(key, {empty_id, {{"key", section.full(key)}}});
-        return {};
+/// For a key that its own table does not know: the one table that has it; none where several have it.
+std::optional<Message> hint_of_table(std::string_view word) {
+    std::optional<Message> hint;
+    for (const Key& table : keys_of("")) {
+        if (!table.type.starts_with("table") || table.type == "tables") continue;
+        if (std::ranges::none_of(keys_of(table.name), [&](const Key& key) { return key.name == word; }))
+            continue;
+        if (hint) return std::nullopt;
+        hint = {"scenario.hint.key_of_table",
+                {{"key", std::string(word)}, {"table", std::string(table.name)}}};
     }
-    std::error_code error;
-    const fs::path path = fs::path(given).is_absolute() ? fs::path(given) : fs::path(folder) / given;
-    return fs::absolute(path, error).lexically_normal();
+    return hint;
 }
 
 }  // namespace
@@ -90,7 +89,7 @@ void Section::refuse_unknown_keys() const {
         const auto found =
             std::find_if(known.begin(), known.end(), [&](const Key& k) { return k.name == word; });
         if (found == known.end()) {
-            Message hint = hint_for(word, names);
+            Message hint = hint_of_table(word).value_or(hint_for(word, names));
             if (const MessageValue* const meant = hint.find("guess")) {
                 const std::string& guess = std::get<std::string>(*meant);
                 const toml::node* const there = table_->get(guess);
@@ -367,35 +366,6 @@ std::vector<Section> Section::sections(std::string_view key) const {
         result.back().place_ = place(key) + "." + std::to_string(result.size() - 1);
     }
     return result;
-}
-
-std::string existing_file(const Section& section, std::string_view key, const std::string& folder) {
-    const std::optional<std::string> given = section.text(key);
-    return given ? existing_file(section, key, *given, folder) : "";
-}
-
-std::string existing_file(const Section& section, std::string_view key, const std::string& given,
-                          const std::string& folder) {
-    const fs::path path = given_path(section, key, given, folder, "scenario.empty_path");
-    std::error_code error;
-    if (path.empty() || fs::is_regular_file(path, error)) return path.string();
-    if (fs::is_directory(path, error)) {
-        section.report(key,
-                       {"scenario.folder_for_file", {{"key", section.full(key)}, {"path", path.string()}}});
-        return "";
-    }
-    if (fs::exists(path, error)) {
-        section.report(key, {"file.not_regular_input", {{"path", path.string()}}});
-        return "";
-    }
-    section.report(key, {"scenario.no_such_file", {{"key", section.full(key)}, {"path", path.string()}}},
-                   {"scenario.hint.relative_path", {}});
-    return "";
-}
-
-std::string folder_path(const Section& section, std::string_view key, const std::string& folder) {
-    const std::optional<std::string> given = section.text(key);
-    return given ? given_path(section, key, *given, folder, "scenario.empty_folder").string() : "";
 }
 
 }  // namespace meshscope::scenario

@@ -76,11 +76,11 @@ void CpuKernels::relu_backward(const Tensor& dx, const Tensor& dy, const Tensor&
 }
 
 void CpuKernels::gelu_tanh_forward(const Tensor& y, const Tensor& x) const {
-    loops_->gelu_forward(numbers(y), numbers(x), x.n_elements());
+    loops_->gelu_tanh_forward(numbers(y), numbers(x), x.n_elements());
 }
 
 void CpuKernels::gelu_tanh_backward(const Tensor& dx, const Tensor& dy, const Tensor& x) const {
-    loops_->gelu_backward(numbers(dx), numbers(dy), numbers(x), x.n_elements());
+    loops_->gelu_tanh_backward(numbers(dx), numbers(dy), numbers(x), x.n_elements());
 }
 
 void CpuKernels::silu_mul_forward(const Tensor& y, const Tensor& gate, const Tensor& up) const {

@@ -6,8 +6,8 @@
 namespace meshscope::tensor {
 
 /// The kernels of a CPU device: matrix products through core/tensor/blas.h, everything else through the
-/// vector loops of this machine, in float32. What is not overridden here is moved memory, where the reference
-/// is as fast as it gets.
+/// vector loops of this machine, in float32. What is not overridden here runs as the reference has it: moved
+/// memory, where that is as fast as it gets, and gelu by erf, one element at a time in double.
 class CpuKernels : public ReferenceKernels {
   public:
     /// `with` is the table of loops to use; tests pass the others. It must outlive the kernels.

@@ -48,9 +48,9 @@ struct VectorLoops {
 
     /// y = eˣ within 1.1 ulp (over all floats; gradual underflow, overflow to ∞, NaN stays).
     void (*exp)(float* y, const float* x, int64_t n);
-    /// Within 1.2e-7 · (1 + |y|) of the exact value; the slope within 1.2e-7 · (1 + x²).
-    void (*gelu_forward)(float* y, const float* x, int64_t n);
-    void (*gelu_backward)(float* dx, const float* dy, const float* x, int64_t n);
+    /// gelu by tanh, within 1.2e-7 · (1 + |y|) of the exact value; the slope within 1.2e-7 · (1 + x²).
+    void (*gelu_tanh_forward)(float* y, const float* x, int64_t n);
+    void (*gelu_tanh_backward)(float* dx, const float* dy, const float* x, int64_t n);
     /// Within 2.5 ulp of the exact value where gate > -10; the slope within 1.2e-7 · (1 + |gate|).
     void (*silu_mul_forward)(float* y, const float* gate, const float* up, int64_t n);
     void (*silu_mul_backward)(float* dgate, float* dup, const float* dy, const float* gate, const float* up,

@@ -19,13 +19,13 @@ void exp_loop(float* y, const float* x, int64_t n) {
         y, n, [](Floats v) { return exp(v); }, x);
 }
 
-void gelu_forward(float* y, const float* x, int64_t n) {
+void gelu_tanh_forward(float* y, const float* x, int64_t n) {
     // (1 + tanh u) / 2 is 1 / (1 + e^-2u), which needs no tanh and loses nothing where tanh nears -1.
     const auto gelu = [](Floats v) { return v * sigmoid(2.0F * kGeluScale * (v + kGeluCubic * v * v * v)); };
     map(y, n, gelu, x);
 }
 
-void gelu_backward(float* dx, const float* dy, const float* x, int64_t n) {
+void gelu_tanh_backward(float* dx, const float* dy, const float* x, int64_t n) {
     const auto slope = [](Floats d, Floats v) {
         const Floats s = sigmoid(2.0F * kGeluScale * (v + kGeluCubic * v * v * v));
         const Floats inner = 2.0F * kGeluScale * (1.0F + 3.0F * kGeluCubic * v * v);
@@ -303,8 +303,8 @@ void rotate_halves(float* out, const float* in, const float* cosines, const floa
 constexpr VectorLoops make_loops(const char* name) {
     return {.name = name,
             .exp = exp_loop,
-            .gelu_forward = gelu_forward,
-            .gelu_backward = gelu_backward,
+            .gelu_tanh_forward = gelu_tanh_forward,
+            .gelu_tanh_backward = gelu_tanh_backward,
             .silu_mul_forward = silu_mul_forward,
             .silu_mul_backward = silu_mul_backward,
             .to_bfloat16 = to_bfloat16_loop,

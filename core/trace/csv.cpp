@@ -32,12 +32,6 @@ void append_field(std::string& line, std::string_view field) {
 
 }  // namespace
 
-bool is_csv_view(std::string_view view) {
-    for (const auto& [known, order] : kViews)
-        if (known == view) return true;
-    return false;
-}
-
 std::string csv_line(const std::vector<std::string>& fields) {
     std::string line;
     for (std::size_t i = 0; i < fields.size(); ++i) {

@@ -25,9 +25,6 @@ void write_perfetto(const Trace& trace, const TextSink& out);
 /// "export.unknown_table" {name, known}.
 void write_csv(const TraceDatabase& database, std::string_view view, const TextSink& out);
 
-/// Whether write_csv knows the view.
-bool is_csv_view(std::string_view view);
-
 /// One line of CSV, CRLF included.
 std::string csv_line(const std::vector<std::string>& fields);
 

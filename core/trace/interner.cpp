@@ -20,10 +20,10 @@ std::string_view path_below_root(std::string_view file) {
     const std::string_view root = project_root();
     if (!root.empty() && file.starts_with(root)) return file.substr(root.size());
     // Compiled elsewhere (an embedding program, a mapped path): from the last folder that is one of ours.
-    constexpr std::array<std::string_view, 4> kRooms{"/core/", "/app/", "/backends/", "/tests/"};
+    constexpr std::array<std::string_view, 4> kFolders{"/core/", "/app/", "/backends/", "/tests/"};
     std::size_t begin = 0;
-    for (const std::string_view room : kRooms) {
-        const std::size_t at = file.rfind(room);
+    for (const std::string_view folder : kFolders) {
+        const std::size_t at = file.rfind(folder);
         if (at != std::string_view::npos && at + 1 > begin) begin = at + 1;
     }
     return file.substr(begin);

@@ -11,7 +11,7 @@ struct sqlite3_stmt;
 
 namespace meshscope::trace::sqlite {
 
-/// SQLite said no. Only within this room: its callers turn it into the error that fits.
+/// SQLite said no. Only within this module: its callers turn it into the error that fits.
 class Failure : public std::runtime_error {
   public:
     Failure(int code, const std::string& text, int system_error = 0)

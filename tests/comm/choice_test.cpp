@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/base/error.h"
+#include "core/comm/schedule/card.h"
 #include "tests/test.h"
 #include "tests/thrown.h"
 
@@ -19,7 +20,7 @@ TEST_CASE("an op that lacks the wanted algorithm takes the documented other") {
         A wanted;
         std::array<A, 7> runs;  // on 4 ranks
     };
-    // The table of choose_algorithm, line by line.
+    // The table of docs/scenario.md, line by line.
     const std::array kTable{
         Row{A::none, {A::ring, A::ring, A::ring, A::tree, A::tree, A::tree, A::direct}},
         Row{A::ring, {A::ring, A::ring, A::ring, A::tree, A::tree, A::tree, A::direct}},
@@ -52,6 +53,10 @@ TEST_CASE("an op that lacks the wanted algorithm takes the documented other") {
             CHECK(choose_algorithm(kColumns[c], row.wanted, 1) == A::none);
             CHECK(choose_algorithm(kColumns[c], row.wanted, 4) == row.runs[c]);
         }
+    for (const AlgorithmCard& card : algorithm_cards()) {
+        INFO(name(card.algorithm));
+        CHECK(std::ranges::count(kTable, card.algorithm, &Row::wanted) == 1);
+    }
     for (const Row& row : kTable)
         for (const Op op : {Op::gather, Op::scatter, Op::send, Op::recv})
             CHECK(choose_algorithm(op, row.wanted, 4) == A::direct);

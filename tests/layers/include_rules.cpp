@@ -12,27 +12,28 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using Rooms = std::vector<std::string>;
+using Modules = std::vector<std::string>;
 
-Rooms operator+(Rooms a, const Rooms& b) {
+Modules operator+(Modules a, const Modules& b) {
     a.insert(a.end(), b.begin(), b.end());
     return a;
 }
 
-/// Who may include whom; a room may always include itself.
-const std::map<std::string, Rooms>& table() {
-    static const std::map<std::string, Rooms> rooms = [] {
-        const Rooms base{"core/base"};
-        const Rooms first = base + Rooms{"core/mesh", "core/tensor", "core/trace"};
-        const Rooms second = first + Rooms{"core/comm", "core/memory", "core/nn", "core/data", "core/time"};
-        const Rooms all_core = second + Rooms{"core/parallel", "core/scenario", "core/jobs",
-                                              "core/run",      "core/launch",   "core/estimate"};
-        const Rooms backend{"core/base", "core/tensor", "core/comm", "core/trace"};
-        const Rooms seen_by_view{"core/base", "core/trace",  "core/mesh",
-                                 "core/time", "core/memory", "core/scenario"};
-        const Rooms window = seen_by_view + Rooms{"app/i18n",       "app/gui/view",    "app/gui/panels",
-                                                  "app/gui/window", "app/gui/session", "app/gui/sandbox"};
-        std::map<std::string, Rooms> made{
+/// Who may include whom; a module may always include itself.
+const std::map<std::string, Modules>& table() {
+    static const std::map<std::string, Modules> modules = [] {
+        const Modules base{"core/base"};
+        const Modules first = base + Modules{"core/mesh", "core/tensor", "core/trace"};
+        const Modules second =
+            first + Modules{"core/comm", "core/memory", "core/nn", "core/data", "core/time"};
+        const Modules all_core = second + Modules{"core/parallel", "core/scenario", "core/jobs",
+                                                  "core/run",      "core/launch",   "core/estimate"};
+        const Modules backend{"core/base", "core/tensor", "core/comm", "core/trace"};
+        const Modules seen_by_view{"core/base", "core/trace",  "core/mesh",
+                                   "core/time", "core/memory", "core/scenario"};
+        const Modules window = seen_by_view + Modules{"app/i18n",       "app/gui/view",    "app/gui/panels",
+                                                      "app/gui/window", "app/gui/session", "app/gui/sandbox"};
+        std::map<std::string, Modules> made{
             {"core/base", {}},
             {"core/mesh", base},
             {"core/tensor", base},
@@ -41,37 +42,39 @@ const std::map<std::string, Rooms>& table() {
             {"core/memory", first},
             {"core/nn", first},
             {"core/data", first},
-            {"core/time", first + Rooms{"core/comm"}},  // for the steps of a collective that left no hops
+            {"core/time", first + Modules{"core/comm"}},  // for the steps of a collective that left no hops
             {"core/estimate", second},
             {"core/parallel", second},
-            {"core/scenario", second + Rooms{"core/parallel", "core/estimate"}},
-            {"core/jobs", second + Rooms{"core/parallel", "core/scenario"}},
+            {"core/scenario", second + Modules{"core/parallel", "core/estimate"}},
+            {"core/jobs", second + Modules{"core/parallel", "core/scenario"}},
             {"core/run", all_core},
             {"core/launch", base},
-            {"backends", backend + Rooms{"core/run", "core/launch", "backends/*"}},  // the registry
+            {"backends", backend + Modules{"core/run", "core/launch", "backends/*"}},  // the registry
             {"app/i18n", base},
-            {"app/html", base + Rooms{"core/trace", "core/time", "app/i18n"}},
-            {"app/launch", base + Rooms{"core/launch", "backends/tcp"}},
-            {"app/cli", all_core + Rooms{"app/html", "app/i18n", "app/launch", "backends"}},
-            {"app/web", all_core + Rooms{"app/cli", "app/i18n", "backends"}},
+            {"app/html", base + Modules{"core/trace", "core/time", "app/i18n"}},
+            {"app/launch", base + Modules{"core/launch", "backends/tcp"}},
+            {"app/cli", all_core + Modules{"app/html", "app/i18n", "app/launch", "backends"}},
+            {"app/web", all_core + Modules{"app/cli", "app/i18n", "backends"}},
             {"app/gui/view", seen_by_view},
-            {"app/gui/sandbox", base + Rooms{"core/scenario", "core/parallel"}},  // what strategies declare
+            {"app/gui/sandbox", base + Modules{"core/scenario", "core/parallel"}},  // what strategies declare
             {"app/gui/panels", window},
             {"app/gui/window", window},
-            {"app/gui/session", window + Rooms{"core/run", "core/comm", "backends"}},  // comm: to hold ranks
-            {"app/gui/main", window + Rooms{"app/html", "backends"}},
-            {"app/gui", window + Rooms{"app/gui/main", "backends"}},  // files beside the rooms
+            {"app/gui/session",
+             window + Modules{"core/run", "core/comm", "backends"}},  // comm: to hold ranks
+            {"app/gui/main", window + Modules{"app/html", "backends"}},
+            {"app/gui", window + Modules{"app/gui/main", "backends"}},  // files beside the modules
         };
         for (const char* name : {"threads", "tcp", "mpi"}) made[std::string("backends/") + name] = backend;
-        made["backends/fibers"] = backend + Rooms{"backends/threads"};  // the same, but for what ranks run on
-        made["backends/cuda"] = backend + Rooms{"backends/threads"};  // its ranks are threads
-        made["backends/nccl"] = backend + Rooms{"backends/cuda"};     // the table of a GPU module
+        made["backends/fibers"] =
+            backend + Modules{"backends/threads"};                      // the same, but for what ranks run on
+        made["backends/cuda"] = backend + Modules{"backends/threads"};  // its ranks are threads
+        made["backends/nccl"] = backend + Modules{"backends/cuda"};     // the table of a GPU module
         return made;
     }();
-    return rooms;
+    return modules;
 }
 
-/// Rooms that draw: only these may see a window header.
+/// Modules that draw: only these may see a window header.
 const std::set<std::string> kDrawing{"app/gui", "app/gui/main", "app/gui/panels", "app/gui/window",
                                      "app/gui/session"};
 
@@ -126,9 +129,9 @@ class CodeOnly {
     bool in_comment_ = false;
 };
 
-bool may_include(const std::string& room, const std::string& other) {
-    if (room == other) return true;
-    const Rooms& allowed = table().at(room);
+bool may_include(const std::string& module, const std::string& other) {
+    if (module == other) return true;
+    const Modules& allowed = table().at(module);
     const auto fits = [&](const std::string& entry) {
         return entry == other ||
                (entry.ends_with("/*") && other.starts_with(entry.substr(0, entry.size() - 1)));
@@ -139,7 +142,7 @@ bool may_include(const std::string& room, const std::string& other) {
 struct File {
     fs::path root;
     std::string name;
-    std::string room;
+    std::string module;
     bool is_test = false;
 };
 
@@ -151,18 +154,18 @@ std::string judge_quoted(const File& file, const std::string& path) {
     if (file.is_test && fs::is_regular_file((file.root / file.name).parent_path() / path)) return {};
     if (!fs::is_regular_file(file.root / path)) return "no file " + path + " below the root";
     if (file.is_test) return {};
-    const std::string other = room_of(path);
-    if (path.starts_with("tests/")) return file.room + " may not include tests: " + path;
-    if (!table().contains(other)) return other + " is no room of the table: " + path;
-    if (!may_include(file.room, other)) return file.room + " may not include " + other + ": " + path;
+    const std::string other = module_of(path);
+    if (path.starts_with("tests/")) return file.module + " may not include tests: " + path;
+    if (!table().contains(other)) return other + " is no module of the table: " + path;
+    if (!may_include(file.module, other)) return file.module + " may not include " + other + ": " + path;
     return {};
 }
 
 std::string judge_include(const File& file, bool quoted, const std::string& path) {
-    if (!file.is_test && !kDrawing.contains(file.room) && std::regex_search(path, kWindowHeader))
-        return file.room + " may not include a window header: " + path;
-    if (!file.is_test && file.room.starts_with("core/") && std::regex_search(path, kOutsideHeader))
-        return file.room + " may not include an outside dependency's header: " + path;
+    if (!file.is_test && !kDrawing.contains(file.module) && std::regex_search(path, kWindowHeader))
+        return file.module + " may not include a window header: " + path;
+    if (!file.is_test && file.module.starts_with("core/") && std::regex_search(path, kOutsideHeader))
+        return file.module + " may not include an outside dependency's header: " + path;
     if (quoted) return judge_quoted(file, path);
     if (path.find("../") != std::string::npos)
         return "include by \"../\": " + path + "; write the path from the root";
@@ -199,14 +202,14 @@ bool is_code(const fs::path& path) {
 
 }  // namespace
 
-std::string room_of(const std::string& file) {
+std::string module_of(const std::string& file) {
     const fs::path folder = fs::path(file).parent_path();
     std::vector<std::string> parts;
     for (const fs::path& part : folder) parts.push_back(part.string());
     const size_t depth = parts.size() > 1 && parts[0] == "app" && parts[1] == "gui" ? 3 : 2;
-    std::string room;
-    for (size_t i = 0; i < std::min(depth, parts.size()); ++i) room += (i == 0 ? "" : "/") + parts[i];
-    return room;
+    std::string module;
+    for (size_t i = 0; i < std::min(depth, parts.size()); ++i) module += (i == 0 ? "" : "/") + parts[i];
+    return module;
 }
 
 std::vector<Violation> check_tree(const fs::path& root) {
@@ -220,10 +223,10 @@ std::vector<Violation> check_tree(const fs::path& root) {
     std::sort(names.begin(), names.end());
     std::vector<Violation> found;
     for (const std::string& name : names) {
-        const File file{root, name, room_of(name), name.starts_with("tests/")};
-        if (!file.is_test && !table().contains(file.room)) {
+        const File file{root, name, module_of(name), name.starts_with("tests/")};
+        if (!file.is_test && !table().contains(file.module)) {
             found.push_back(
-                {name, 1, file.room + " is no room of the table in tests/layers/include_rules.cpp"});
+                {name, 1, file.module + " is no module of the table in tests/layers/include_rules.cpp"});
             continue;
         }
         check_file(file, found);

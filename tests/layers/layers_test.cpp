@@ -33,7 +33,7 @@ using Texts = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("no room of this tree includes one it may not") {
+TEST_CASE("no module of this tree includes one it may not") {
     const std::vector<Violation> found = check_tree(meshscope::test::source_root());
     for (const Violation& violation : found) FAIL_CHECK(violation.text());
     CHECK(found.empty());
@@ -41,12 +41,12 @@ TEST_CASE("no room of this tree includes one it may not") {
     CHECK(fs::is_regular_file(fs::path(meshscope::test::source_root()) / "core/base/ids.h"));
 }
 
-TEST_CASE("a file belongs to the room of its folder") {
-    CHECK(room_of("core/mesh/layout.h") == "core/mesh");
-    CHECK(room_of("backends/registry.cpp") == "backends");
-    CHECK(room_of("backends/threads/transport.cpp") == "backends/threads");
-    CHECK(room_of("app/gui/main.cpp") == "app/gui");
-    CHECK(room_of("app/gui/view/timeline/lanes.cpp") == "app/gui/view");
+TEST_CASE("a file belongs to the module of its folder") {
+    CHECK(module_of("core/mesh/layout.h") == "core/mesh");
+    CHECK(module_of("backends/registry.cpp") == "backends");
+    CHECK(module_of("backends/threads/transport.cpp") == "backends/threads");
+    CHECK(module_of("app/gui/main.cpp") == "app/gui");
+    CHECK(module_of("app/gui/view/timeline/lanes.cpp") == "app/gui/view");
 }
 
 TEST_CASE("an upward, a sideways and a backward include are found at their lines") {
@@ -107,7 +107,7 @@ TEST_CASE("core includes no header of an outside dependency") {
           "core/comm/a.cpp:5: core/comm may not include an outside dependency's header: netinet/in.h");
 }
 
-TEST_CASE("a relative include, an unknown file, an unknown room and getenv are found") {
+TEST_CASE("a relative include, an unknown file, an unknown module and getenv are found") {
     Tree tree;
     tree.file("core/base/ids.h", "")
         .file("core/extra/new.h", "")
@@ -122,7 +122,7 @@ TEST_CASE("a relative include, an unknown file, an unknown room and getenv are f
         Texts{"core/base/a.cpp:1: include by \"../\": ../base/ids.h; write the path from the root",
               "core/base/a.cpp:2: no file ids.h below the root",
               "core/base/b.cpp:2: getenv belongs into app/ or a backend's launch code",
-              "core/extra/new.h:1: core/extra is no room of the table in tests/layers/include_rules.cpp",
+              "core/extra/new.h:1: core/extra is no module of the table in tests/layers/include_rules.cpp",
               "tests/base/t.cpp:1: include by \"../\": ../../core/base/ids.h; write the path from the root"});
 }
 

@@ -412,6 +412,21 @@ TEST_CASE("a name is offered only where it is free: a key cannot be written twic
     CHECK(hint(kTrain + "accumulat = 2\nacumulate = 1\n") == "scenario.hint.key_is_there(guess=accumulate)");
 }
 
+TEST_CASE("a key in the wrong table is told where it belongs") {
+    const auto hint = [](const std::string& text) {
+        try {
+            scenario::parse_scenario(text, "bad.toml");
+        } catch (const InputError& error) {
+            return changes_in(error.diagnostics().back().hint);
+        }
+        return std::string("(none)");
+    };
+    CHECK(hint(kTrain + "[parallel]\nrecompute = \"full\"\n") ==
+          "scenario.hint.key_of_table(key=recompute, table=train)");
+    CHECK(hint("accumulate = 2\n" + kTrain) == "scenario.hint.key_of_table(key=accumulate, table=train)");
+    CHECK(!hint(kTrain + "seed = 3\n").starts_with("scenario.hint.key_of_table"));  // several have one
+}
+
 TEST_CASE("heads that are impossible hide no other mistake") {
     const auto text = [](const std::string& heads) {
         return "format = 1\n[model]\nkind = \"llama\"\ndim = 30\nhidden = 50\nlayers = 2\nvocab = 51\nseq = "

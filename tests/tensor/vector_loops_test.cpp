@@ -74,8 +74,8 @@ TEST_CASE("gelu and SwiGLU are within the stated error") {
         CAPTURE(table->name);
         std::vector<float> y(x.size());
         std::vector<float> slope(x.size());
-        table->gelu_forward(y.data(), x.data(), n);
-        table->gelu_backward(slope.data(), one.data(), x.data(), n);
+        table->gelu_tanh_forward(y.data(), x.data(), n);
+        table->gelu_tanh_backward(slope.data(), one.data(), x.data(), n);
         double worst = 0.0;
         double worst_slope = 0.0;
         for (std::size_t i = 0; i < x.size(); ++i) {
@@ -121,12 +121,12 @@ TEST_CASE("activations at the ends of the floats") {
     const auto n = static_cast<int64_t>(x.size());
     for (const VectorLoops* table : runnable_loops()) {
         std::vector<float> y(x.size());
-        table->gelu_forward(y.data(), x.data(), n);
+        table->gelu_tanh_forward(y.data(), x.data(), n);
         CHECK(y[0] == 0.0F);
         CHECK(y[1] == kHuge);
         CHECK(y[2] == 0.0F);
         CHECK(std::isnan(y[4]));
-        table->gelu_backward(y.data(), one.data(), x.data(), n);
+        table->gelu_tanh_backward(y.data(), one.data(), x.data(), n);
         CHECK(y[0] == 0.0F);
         CHECK(y[1] == 1.0F);
         CHECK(y[3] == 0.5F);
@@ -156,8 +156,8 @@ TEST_CASE("an element's result does not depend on where in the array it stands")
             }
         };
         parts([&](float* x, const float* y, int64_t m) { table->exp(x, y, m); });
-        parts([&](float* x, const float* y, int64_t m) { table->gelu_forward(x, y, m); });
-        parts([&](float* x, const float* y, int64_t m) { table->gelu_backward(x, x, y, m); });
+        parts([&](float* x, const float* y, int64_t m) { table->gelu_tanh_forward(x, y, m); });
+        parts([&](float* x, const float* y, int64_t m) { table->gelu_tanh_backward(x, x, y, m); });
         parts([&](float* x, const float* y, int64_t m) { table->silu_mul_forward(x, x, y, m); });
         parts([&](float* x, const float* y, int64_t m) { table->axpy(x, 0.3F, y, m); });
         parts([&](float* x, const float* y, int64_t m) { table->scaled_exp(x, y, 0.3F, 0.7F, m); });

@@ -108,14 +108,14 @@ class Dispatch {
                     return call(relu<T>, Threads::alone);
                 case MESHSCOPE_KERNEL_RELU_BACKWARD:
                     return call(relu_backward<T>, Threads::alone);
+                case MESHSCOPE_KERNEL_GELU_TANH:
+                    return call(gelu_tanh<T>, Threads::alone);
+                case MESHSCOPE_KERNEL_GELU_TANH_BACKWARD:
+                    return call(gelu_tanh_backward<T>, Threads::alone);
                 case MESHSCOPE_KERNEL_GELU:
                     return call(gelu<T>, Threads::alone);
                 case MESHSCOPE_KERNEL_GELU_BACKWARD:
                     return call(gelu_backward<T>, Threads::alone);
-                case MESHSCOPE_KERNEL_GELU_ERF:
-                    return call(gelu_erf<T>, Threads::alone);
-                case MESHSCOPE_KERNEL_GELU_ERF_BACKWARD:
-                    return call(gelu_erf_backward<T>, Threads::alone);
                 case MESHSCOPE_KERNEL_SILU_MUL:
                     return call(silu_mul<T>, Threads::alone);
                 case MESHSCOPE_KERNEL_SILU_BACKWARD:

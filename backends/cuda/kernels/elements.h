@@ -69,22 +69,22 @@ __global__ void relu_backward(MeshscopeElements p) {
 }
 
 /// gelu's (1 + tanh(u)) / 2 with u = √(2/π) · (x + 0.044715 x³), as the sigmoid of 2u: nothing cancels.
-__device__ inline float gelu_gate(float x) {
+__device__ inline float gelu_tanh_gate(float x) {
     const float u = 0.7978845608F * (x + 0.044715F * x * x * x);
     return 1.0F / (1.0F + expf(-2.0F * u));
 }
 template <class T>
-__global__ void gelu(MeshscopeElements p) {
+__global__ void gelu_tanh(MeshscopeElements p) {
     map<T>(p, [&](int64_t i) {
         const float x = load(in<T>(p.a)[i]);
-        return x * gelu_gate(x);
+        return x * gelu_tanh_gate(x);
     });
 }
 template <class T>
-__global__ void gelu_backward(MeshscopeElements p) {
+__global__ void gelu_tanh_backward(MeshscopeElements p) {
     map<T>(p, [&](int64_t i) {
         const float x = load(in<T>(p.b)[i]);
-        const float s = gelu_gate(x);
+        const float s = gelu_tanh_gate(x);
         const float du = 0.7978845608F * (1.0F + 3.0F * 0.044715F * x * x);
         return load(in<T>(p.a)[i]) * (s + 2.0F * x * s * (1.0F - s) * du);
     });
@@ -95,14 +95,14 @@ __device__ inline float normal_below(float x) {
     return 0.5F * erfcf(-0.7071067812F * x);
 }
 template <class T>
-__global__ void gelu_erf(MeshscopeElements p) {
+__global__ void gelu(MeshscopeElements p) {
     map<T>(p, [&](int64_t i) {
         const float x = load(in<T>(p.a)[i]);
         return x * normal_below(x);
     });
 }
 template <class T>
-__global__ void gelu_erf_backward(MeshscopeElements p) {
+__global__ void gelu_backward(MeshscopeElements p) {
     map<T>(p, [&](int64_t i) {
         const float x = load(in<T>(p.b)[i]);
         const float density = 0.3989422804F * expf(-0.5F * x * x);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/base/error.h"
 #include "core/nn/layers/activation.h"
 
 namespace meshscope::nn {
@@ -10,8 +11,17 @@ namespace {
 
 /// Of those that are one kernel.
 Variable activated(Tape& tape, Variable x, Activation activation) {
-    if (activation == Activation::relu) return relu(tape, x);
-    return activation == Activation::gelu ? gelu(tape, x) : gelu_tanh(tape, x);
+    switch (activation) {
+        case Activation::relu:
+            return relu(tape, x);
+        case Activation::gelu:
+            return gelu(tape, x);
+        case Activation::gelu_tanh:
+            return gelu_tanh(tape, x);
+        case Activation::silu:
+            break;  // with a gate, and one kernel with it
+    }
+    throw InvalidArgument({"nn.silu_without_gate", {}});
 }
 
 }  // namespace
