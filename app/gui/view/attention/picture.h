@@ -69,6 +69,7 @@ class AttentionPicture {
     void matrix(Rect box);
 
     float swap_rows(float y, float room);
+    void swap_tokens(const Columns& c, float y);
     void swap_row(std::size_t place, const Columns& c, float y);
     /// A message of Ulysses' swap, from one place to another.
     struct Swap {

@@ -9,6 +9,7 @@ namespace meshscope::view {
 namespace {
 
 constexpr float kLetters = 22;  ///< room for what a line is called
+constexpr float kGoes = 28;     ///< right of a band: an arrow and the symbol of the rank that gets it
 
 /// Whether a call has brought the part that comes from `origin`: by the hop, or the call's end.
 bool landed(const Input& input, const AttentionRank& rank, int32_t call, int32_t origin) {
@@ -52,7 +53,7 @@ AttentionPicture::Columns AttentionPicture::swap_columns(float room) const {
     c.block = c.row - 12;
     const float left = right - x - c.block - 3 * kGap;
     take(c.queries, std::clamp(left * 0.2F, 60.F, 240.F));
-    x += 40;  // the swap
+    x += 40 + kGoes;  // the swap
     take(c.keys, std::clamp(left * 0.36F, 90.F, 440.F));
     take(c.mask, c.block);
     x += 40;
@@ -67,7 +68,7 @@ Rect AttentionPicture::tokens_grid(const Columns& c, float y) const {
 }
 /// All tokens of the rank's own heads, a line for each of q, k and v.
 Rect AttentionPicture::heads_grid(const Columns& c, float y) const {
-    return {c.keys.x + kLetters, y + 6, c.keys.w - kLetters, c.row - 12};
+    return {c.keys.x + kLetters, y + 4, c.keys.w - kLetters, c.row - 8};
 }
 
 void AttentionPicture::swap_row(std::size_t place, const Columns& c, float y) {
@@ -81,7 +82,7 @@ void AttentionPicture::swap_row(std::size_t place, const Columns& c, float y) {
     const Id id{"rank", rank.rank};
     const float lines = static_cast<float>(std::max<std::size_t>(1, rank.exchanges.size()));
     for (std::size_t line = 0; line < rank.exchanges.size(); ++line) {
-        if (during.h / lines < p_.line_height(Face::mono_small) - 3) break;  // no room for letters
+        if (during.h / lines < p_.line_height(Face::mono_small) - 4) break;  // no room for letters
         p_.layer = kWords;
         p_.label(
             {c.keys.x, during.y + during.h / lines * static_cast<float>(line), kLetters, during.h / lines},
@@ -98,10 +99,15 @@ void AttentionPicture::swap_row(std::size_t place, const Columns& c, float y) {
         const Rect own_band{before.x, before.y + before.h / n * at, before.w, before.h / n - 2};
         auto& band = p_.rect(own_band, own, 2, id);
         band.fill_alpha = other == place ? 1.F : 1.F - 0.75F * gone;
+        // Where it goes; what is the rank's own stays.
         p_.layer = kMarks;
-        if (own_band.h >= 9)
-            p_.symbol({own_band.x + 9, own_band.y + own_band.h / 2}, std::min(4.5F, own_band.h / 2 - 1),
-                      static_cast<int64_t>(other), Token::ink);
+        const float middle = own_band.y + own_band.h / 2, end = own_band.x + own_band.w;
+        if (own_band.h >= 6) {
+            p_.symbol({end + kGoes - 6, middle}, std::min(4.5F, own_band.h / 2 - 0.5F),
+                      static_cast<int64_t>(other));
+            if (other != place)
+                p_.line({end + 2, middle}, {end + kGoes - 12, middle}, Token::soft, 1.2F).arrow = true;
+        }
         // What has come of each rank's tokens, of q, k and v.
         for (std::size_t line = 0; line < rank.exchanges.size(); ++line) {
             const Rect part{during.x + during.w / n * at,
@@ -156,7 +162,7 @@ void AttentionPicture::swap_flight(const Swap& swap, const Columns& c, float y) 
         b = {c.softmax.x, top(swap.to) + 6 + (c.row - 12) * part(swap.from)};
     } else {
         const Rect left = tokens_grid(c, top(swap.from)), right = heads_grid(c, top(swap.to));
-        a = {left.x + left.w, left.y + left.h * part(swap.to)};
+        a = {left.x + left.w + kGoes, left.y + left.h * part(swap.to)};
         b = {right.x + right.w * part(swap.from), right.y + right.h * swap.height};
     }
     const auto hue = origin_hue(static_cast<int64_t>(swap.home ? swap.to : swap.from));
@@ -166,8 +172,26 @@ void AttentionPicture::swap_flight(const Swap& swap, const Columns& c, float y) 
               {"flight", scene_.ranks[swap.to].rank});
 }
 
+/// Above the tokens of all ranks: which came from whom.
+void AttentionPicture::swap_tokens(const Columns& c, float y) {
+    const Rect grid = heads_grid(c, 0);
+    const float each = grid.w / static_cast<float>(scene_.n()), line = p_.line_height(Face::caption);
+    for (std::size_t place = 0; place < scene_.n(); ++place) {
+        const float x = grid.x + each * static_cast<float>(place);
+        p_.layer = kMarks;
+        p_.symbol({x + 6, y + line / 2}, 4.5F, static_cast<int64_t>(place));
+        const std::string words =
+            p_.fit({p_.say("view.attention.swap.of", {arg("rank", scene_.ranks[place].rank)}),
+                    std::to_string(scene_.ranks[place].rank)},
+                   Face::caption, each - 18);
+        p_.layer = kWords;
+        if (!words.empty()) p_.text(words, {x + 15, y}, Face::caption, Token::soft);
+    }
+}
+
 float AttentionPicture::swap_rows(float y, float room) {
-    const float head = p_.line_height(Face::caption) + 6;
+    const float line = p_.line_height(Face::caption);
+    const float head = (with_cells() ? 2 : 1) * line + 6;
     const Columns c = swap_columns(room - head);
     p_.layer = kWords;
     const auto title = [&](Part part, const char* id, float more) {
@@ -176,9 +200,10 @@ float AttentionPicture::swap_rows(float y, float room) {
             p_.fit({p_.say(id), p_.say(std::string(id) + ".short")}, Face::caption, wide);
         if (!words.empty()) p_.text(words, {part.x, y}, Face::caption, Token::mute);
     };
-    title(c.queries, "view.attention.swap.tokens", 50);
+    title(c.queries, "view.attention.swap.tokens", 40 + kGoes);
     title(c.keys, "view.attention.swap.heads", 0);
     title(c.softmax, scene_.backward ? "view.attention.swap.back" : "view.attention.swap.output", 100);
+    if (with_cells()) swap_tokens(c, y + line);
     y += head;
     for (std::size_t place = 0; place < scene_.n(); ++place)
         swap_row(place, c, y + static_cast<float>(place) * (c.row + kRowGap));
