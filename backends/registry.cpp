@@ -179,6 +179,10 @@ std::unique_ptr<run::Backends> make_registry(Environment environment, std::funct
     return std::make_unique<Registry>(environment, stopped);
 }
 
+std::string window_backend() {
+    return {};
+}
+
 bool has_processes(const std::string& name) {
     return name == "tcp" || name.starts_with("nccl") || name.starts_with("mpi");
 }

@@ -34,6 +34,9 @@ bool has_processes(const std::string& name);
 /// what this machine lacks, as open() would, so that it is said once and not by each process.
 void require_built(const std::string& name, const launch::Environment& environment = {});
 
+/// What the runs of a window are made on: "" (what the scenario says, else threads), or a page's one backend.
+std::string window_backend();
+
 /// "openmpi" or "mpich": the library that "mpi" (the first that was built), "mpi-openmpi" or "mpi-mpich"
 /// means.
 std::string mpi_library_of(const std::string& name);

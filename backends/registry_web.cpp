@@ -29,6 +29,10 @@ std::unique_ptr<run::Backends> make_registry(launch::Environment /*environment*/
     return std::make_unique<WebRegistry>();
 }
 
+std::string window_backend() {
+    return kOnly;
+}
+
 bool has_processes(const std::string& /*name*/) {
     return false;
 }

@@ -21,9 +21,9 @@ class Context {
 
     /// What this thread runs already, to come back to.
     Context();
-    /// `entry(argument)` on a stack of its own, begun by the first switch to it. Throws
-    /// std::bad_alloc where there is no memory for the stack.
-    Context(Entry entry, void* argument);
+    /// `entry(argument)` on a stack of its own, begun by the first switch to it, of so many bytes (0: what a
+    /// rank gets here). Throws std::bad_alloc where there is no memory for the stack.
+    Context(Entry entry, void* argument, std::size_t stack_bytes = 0);
     /// A context that was begun has left.
     ~Context();
     Context(const Context&) = delete;

@@ -12,7 +12,7 @@
 namespace meshscope::backends::fibers {
 namespace {
 
-/// Of each of the two. A rank of the lessons takes up to 32 KiB of a native stack.
+/// Of each of the two, for a rank. One of the lessons takes up to 32 KiB of a native stack.
 constexpr std::size_t kStackBytes = std::size_t{128} << 10;
 
 }  // namespace
@@ -35,12 +35,12 @@ EM_JS(void, meshscope_forget_exceptions, (const void* of), {
 // clang-format on
 
 struct Context::Machine {
-    Machine() { emscripten_fiber_init_from_current_context(&fiber, saved.get(), kStackBytes); }
-    Machine(Entry entry_of_it, void* argument_of_it)
-        : stack(std::make_unique_for_overwrite<Line[]>(kStackBytes / sizeof(Line))),
-          entry(entry_of_it),
-          argument(argument_of_it) {
-        emscripten_fiber_init(&fiber, &Machine::begin, this, stack.get(), kStackBytes, saved.get(), kStackBytes);
+    Machine() : saved(lines(kStackBytes)) {
+        emscripten_fiber_init_from_current_context(&fiber, saved.get(), kStackBytes);
+    }
+    Machine(Entry entry_of_it, void* argument_of_it, std::size_t bytes)
+        : stack(lines(bytes)), saved(lines(bytes)), entry(entry_of_it), argument(argument_of_it) {
+        emscripten_fiber_init(&fiber, &Machine::begin, this, stack.get(), bytes, saved.get(), bytes);
     }
     ~Machine() { meshscope_forget_exceptions(this); }
 
@@ -57,15 +57,20 @@ struct Context::Machine {
     struct alignas(16) Line {
         std::byte bytes[16];
     };
+    static std::unique_ptr<Line[]> lines(std::size_t bytes) {
+        return std::make_unique_for_overwrite<Line[]>(bytes / sizeof(Line));
+    }
+
     std::unique_ptr<Line[]> stack;  ///< none of the page's own
-    std::unique_ptr<Line[]> saved = std::make_unique_for_overwrite<Line[]>(kStackBytes / sizeof(Line));
+    std::unique_ptr<Line[]> saved;
     emscripten_fiber_t fiber{};
     Entry entry = nullptr;
     void* argument = nullptr;
 };
 
 Context::Context() : machine_(std::make_unique<Machine>()) {}
-Context::Context(Entry entry, void* argument) : machine_(std::make_unique<Machine>(entry, argument)) {}
+Context::Context(Entry entry, void* argument, std::size_t stack_bytes)
+    : machine_(std::make_unique<Machine>(entry, argument, stack_bytes > 0 ? stack_bytes : kStackBytes)) {}
 Context::~Context() = default;
 
 void Context::switch_to(Context& next) {

@@ -4,6 +4,7 @@
 #include <cxxabi.h>
 #include <ucontext.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
@@ -31,8 +32,8 @@ ExceptionState& exception_state() {
 
 struct Context::Machine {
     Machine() { getcontext(&place); }
-    Machine(Entry entry_of_it, void* argument_of_it)
-        : stack(std::in_place, static_cast<std::size_t>(kFiberStackBytes)),
+    Machine(Entry entry_of_it, void* argument_of_it, std::size_t stack_bytes)
+        : stack(std::in_place, stack_bytes > 0 ? stack_bytes : static_cast<std::size_t>(kFiberStackBytes)),
           sanitized(std::in_place, stack->bottom(), stack->bytes()),
           entry(entry_of_it),
           argument(argument_of_it) {
@@ -72,7 +73,8 @@ struct Context::Machine {
 };
 
 Context::Context() : machine_(std::make_unique<Machine>()) {}
-Context::Context(Entry entry, void* argument) : machine_(std::make_unique<Machine>(entry, argument)) {}
+Context::Context(Entry entry, void* argument, std::size_t stack_bytes)
+    : machine_(std::make_unique<Machine>(entry, argument, stack_bytes)) {}
 Context::~Context() = default;
 
 void Context::switch_to(Context& next) {

@@ -10,6 +10,7 @@
 #include "app/gui/main/storyboard.h"
 #include "app/gui/session/lesson_document.h"
 #include "app/gui/window/film.h"
+#include "app/gui/window/shell_line.h"
 #include "core/base/error.h"
 #include "harness.h"
 #include "tests/folder.h"

@@ -54,13 +54,14 @@ const std::map<std::string, Modules>& table() {
             {"app/html", base + Modules{"core/trace", "core/time", "app/i18n"}},
             {"app/launch", base + Modules{"core/launch", "backends/tcp"}},
             {"app/cli", all_core + Modules{"app/html", "app/i18n", "app/launch", "backends"}},
-            {"app/web", all_core + Modules{"app/cli", "app/i18n", "backends"}},
+            {"app/web",
+             all_core + Modules{"app/cli", "app/i18n", "app/gui/main", "app/gui/session", "backends"}},
             {"app/gui/view", seen_by_view},
             {"app/gui/sandbox", base + Modules{"core/scenario", "core/parallel"}},  // what strategies declare
             {"app/gui/panels", window},
             {"app/gui/window", window},
-            {"app/gui/session",
-             window + Modules{"core/run", "core/comm", "backends"}},  // comm: to hold ranks
+            // comm: to hold ranks; fibers: what a page, which has one thread, does beside drawing
+            {"app/gui/session", window + Modules{"core/run", "core/comm", "backends", "backends/fibers"}},
             {"app/gui/main", window + Modules{"app/html", "backends"}},
             {"app/gui", window + Modules{"app/gui/main", "backends"}},  // files beside the modules
         };

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "app/gui/main/first_actions.h"
 #include "app/gui/main/options.h"
-#include "app/gui/session/actions.h"
 #include "app/i18n/catalogue.h"
 
 namespace meshscope::gui {
@@ -18,9 +18,6 @@ struct FilmReport {
     std::string mp4;      ///< "" when none was made
     std::string command;  ///< the ffmpeg command to run by hand, when ffmpeg is missing
 };
-
-/// What stands beside the document: see session::AppState::runs.
-using Beside = std::vector<std::shared_ptr<const session::Document>>;
 
 /// Draws the frames of a document without any display and writes frame_00000.png … into options.render: a
 /// tour of its lesson (storyboard.h), or the cursor going from `from` to `to` (fractions of the run) in equal
@@ -43,18 +40,5 @@ struct FrameCost {
 /// Draws options.bench frames off screen while the cursor runs; returns what each cost.
 std::vector<FrameCost> bench_frames(std::shared_ptr<const session::Document> document, const Options& options,
                                     const i18n::Catalogue& catalogue, const Beside& beside = {});
-
-/// The actions that lead to the state a window or a film starts from. Throws InvalidArgument
-/// ("export.no_such_rank", "export.no_such_event") where the document has not what is asked for.
-std::vector<session::Action> first_actions(const Options& options,
-                                           std::shared_ptr<const session::Document> document,
-                                           const Beside& beside = {});
-
-/// What the command line says of where to look in a document: --step, --view, --clock, --rank, --at.
-std::vector<session::Action> place_actions(const Options& options, const session::Document& document);
-
-/// Does the first actions.
-void set_up(class Stage& stage, const Options& options, std::shared_ptr<const session::Document> document,
-            const Beside& beside = {});
 
 }  // namespace meshscope::gui

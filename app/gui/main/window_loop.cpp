@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "app/gui/main/exporter.h"
+#include "app/gui/main/first_actions.h"
 #include "app/gui/main/kept_settings.h"
-#include "app/gui/main/render_film.h"
 #include "app/gui/main/stage.h"
 #include "app/gui/main/state_dump.h"
 #include "app/gui/main/words.h"
@@ -22,8 +22,8 @@
 #include "app/gui/session/live_run.h"
 #include "app/gui/session/runner.h"
 #include "app/gui/session/session.h"
-#include "app/gui/window/film.h"
 #include "app/gui/window/glfw_window.h"
+#include "app/gui/window/shell_line.h"
 #include "app/i18n/error_text.h"
 #include "core/base/error.h"
 
@@ -42,7 +42,9 @@ void ask_to_end(int signal) {
 constexpr int kRenewals = 8;
 constexpr std::chrono::milliseconds kBetweenRenewals{250};
 
-class Loop {
+}  // namespace
+
+class WindowLoop::Loop {
   public:
     Loop(const Options& options, const i18n::Catalogue& catalogue, session::Session& session,
          const Surroundings& around)
@@ -58,7 +60,7 @@ class Loop {
     Loop(const Loop&) = delete;
     Loop& operator=(const Loop&) = delete;
 
-    void run() {
+    void begin() {
         window::GlfwWindow::on_display_gone([this] { display_gone(); });
         for (const int signal : {SIGTERM, SIGINT, SIGHUP}) std::signal(signal, ask_to_end);
         stage_.act(session::SetLanguage{around_.language});
@@ -72,44 +74,46 @@ class Loop {
         live_.on_news(window::GlfwWindow::wake);
         if (!options_.open.empty()) session_.open(options_.open);
         for (const std::string& path : options_.beside) session_.open_beside({path, !options_.view});
-        try {
-            loop();
-        } catch (...) {
-            end();  // nothing of what was under way is lost with the window
-            throw;
-        }
-        end();
     }
+
+    bool frame() {
+        if (window_.should_close() || g_end != 0) return false;
+        const bool moving = stage_.moving();
+        window_.poll(moving || settle_ > 0 ? 0.0 : 0.5);
+        if (take_input()) settle_ = 3;
+        const auto now = std::chrono::steady_clock::now();
+        const double seconds = std::min(0.1, std::chrono::duration<double>(now - last_).count());
+        last_ = now;
+        if (!moving && settle_ <= 0 && !stage_.moving()) {
+            keep(2.0);
+            return true;
+        }
+        kept_.touch();
+        settle_ = std::max(0, settle_ - 1);
+        draw(seconds);
+        if (window_.context_lost()) {
+            renew();
+            settle_ = 3;
+        }
+        outside();
+        export_frame();
+        dump_state(stage_, options_.dump_state, dumped_);
+        keep(2.0);
+        return true;
+    }
+
+    /// The end, however it came: what is under way is kept to be told at the next start. What runs is stopped
+    /// by the destructors, after its present step.
+    void end() {
+        exporter_.reset();
+        if (!kept_.has_file()) return;
+        window_.outer_size(kept_.now.width, kept_.now.height);
+        keep_at_end();
+    }
+
+    const session::AppState& state() const { return stage_.state(); }
 
   private:
-    void loop() {
-        auto last = std::chrono::steady_clock::now();
-        int settle = 3;  // frames that ImGui needs after a change: hover, sizes of scrolling parts
-        while (!window_.should_close() && g_end == 0) {
-            const bool moving = stage_.moving();
-            window_.poll(moving || settle > 0 ? 0.0 : 0.5);
-            if (take_input()) settle = 3;
-            const auto now = std::chrono::steady_clock::now();
-            const double seconds = std::min(0.1, std::chrono::duration<double>(now - last).count());
-            last = now;
-            if (!moving && settle <= 0 && !stage_.moving()) {
-                keep(2.0);
-                continue;
-            }
-            kept_.touch();
-            settle = std::max(0, settle - 1);
-            draw(seconds);
-            if (window_.context_lost()) {
-                renew();
-                settle = 3;
-            }
-            outside();
-            export_frame();
-            dump_state(stage_, options_.dump_state, dumped_);
-            keep(2.0);
-        }
-    }
-
     static int width(const Options& options, const session::Settings& kept) {
         return options.size_given || kept.width == 0 ? options.width : kept.width;
     }
@@ -126,15 +130,6 @@ class Loop {
             else
                 box.lines.push_back(catalogue_.text(message, catalogue_language(stage_.state().language)));
         if (!box.lines.empty()) stage_.act(session::ShowError{box});
-    }
-
-    /// The end, however it came: what is under way is kept to be told at the next start. What runs is stopped
-    /// by the destructors, after its present step.
-    void end() {
-        exporter_.reset();
-        if (!kept_.has_file()) return;
-        window_.outer_size(kept_.now.width, kept_.now.height);
-        keep_at_end();
     }
 
     void keep_at_end() {
@@ -293,7 +288,10 @@ class Loop {
             for (const session::Action& next :
                  session::save(*effects.save, catalogue_, catalogue_language(stage_.state().language))) {
                 const auto* ended = next.get_if<session::SaveEnded>();
-                if (ended != nullptr && !ended->exists) saved_ = effects.save->text;
+                if (ended != nullptr && !ended->exists) {
+                    saved_ = effects.save->text;
+                    window::GlfwWindow::hand_over(effects.save->to.path);
+                }
                 stage_.act(next);
             }
         for (const Message& message : effects.tell) tell(message);
@@ -350,6 +348,7 @@ class Loop {
             if (!whole) return;
             const std::string path = now.path;
             end_export();
+            window::GlfwWindow::hand_over(path);
             tell({"ui.export.written", {{"path", path}}});
         } catch (const std::exception& error) {
             end_export();
@@ -377,13 +376,38 @@ class Loop {
     std::unique_ptr<Exporter> exporter_;
     std::string dumped_;
     bool opened_ = false;
+    std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();  ///< frame
+    int settle_ = 3;  ///< frames that ImGui needs after a change: hover, sizes of scrolling parts
 };
 
-}  // namespace
+WindowLoop::WindowLoop(const Options& options, const i18n::Catalogue& catalogue, session::Session& session,
+                       const Surroundings& around)
+    : loop_(std::make_unique<Loop>(options, catalogue, session, around)) {
+    loop_->begin();
+}
+WindowLoop::~WindowLoop() = default;
+
+bool WindowLoop::frame() {
+    return loop_->frame();
+}
+void WindowLoop::end() {
+    loop_->end();
+}
+const session::AppState& WindowLoop::state() const {
+    return loop_->state();
+}
 
 void run_window(const Options& options, const i18n::Catalogue& catalogue, session::Session& session,
                 const Surroundings& around) {
-    Loop(options, catalogue, session, around).run();
+    WindowLoop loop(options, catalogue, session, around);
+    try {
+        while (loop.frame()) {
+        }
+    } catch (...) {
+        loop.end();  // nothing of what was under way is lost with the window
+        throw;
+    }
+    loop.end();
 }
 
 }  // namespace meshscope::gui

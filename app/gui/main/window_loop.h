@@ -27,4 +27,25 @@ struct Surroundings {
 void run_window(const Options& options, const i18n::Catalogue& catalogue, session::Session& session,
                 const Surroundings& around);
 
+/// The same for whoever calls for each frame itself, as a page does.
+class WindowLoop {
+  public:
+    /// All of them outlive it. Opens the window and begins to open what the options name. Throws DeviceError.
+    WindowLoop(const Options& options, const i18n::Catalogue& catalogue, session::Session& session,
+               const Surroundings& around);
+    ~WindowLoop();
+    WindowLoop(const WindowLoop&) = delete;
+    WindowLoop& operator=(const WindowLoop&) = delete;
+
+    /// Takes what came in and draws, where something changed or moves. False: the window is to be closed.
+    bool frame();
+    /// What is under way is kept, to be told at the next start.
+    void end();
+    const session::AppState& state() const;
+
+  private:
+    class Loop;
+    std::unique_ptr<Loop> loop_;
+};
+
 }  // namespace meshscope::gui

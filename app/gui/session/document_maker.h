@@ -6,15 +6,14 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 
+#include "app/gui/session/background.h"
 #include "app/gui/session/document.h"
-#include "core/base/start_thread.h"
 
 namespace meshscope::session {
 
-/// Makes one document on a thread of its own. `Progress` is what the window shows meanwhile: a name, and
+/// Makes one document in the background. `Progress` is what the window shows meanwhile: a name, and
 /// steps_done of steps. Its end asks the making to stop and waits for it.
 template <typename Progress>
 class DocumentMaker {
@@ -23,11 +22,11 @@ class DocumentMaker {
     using Make =
         std::function<std::shared_ptr<const Document>(const Steps&, const std::atomic<bool>* cancel)>;
 
-    /// Begins. `wake` (may be empty) is called on the other thread whenever there is news.
+    /// Begins. `wake` (may be empty) may be called on another thread, whenever there is news.
     DocumentMaker(Progress progress, Make make, std::function<void()> wake)
         : progress_(std::move(progress)), make_(std::move(make)), wake_(std::move(wake)) {
         try {
-            thread_ = start_thread([this] { run(); });
+            background_.emplace([this](Background& background) { run(background); });
         } catch (...) {  // told as a making that failed is
             error_ = std::current_exception();
             done_ = true;
@@ -35,11 +34,15 @@ class DocumentMaker {
     }
     ~DocumentMaker() {
         cancel_ = true;
-        if (thread_.joinable()) thread_.join();
+        background_.reset();
     }
     DocumentMaker(const DocumentMaker&) = delete;
     DocumentMaker& operator=(const DocumentMaker&) = delete;
 
+    /// Once a frame.
+    void give_time() {
+        if (background_) background_->give_time();
+    }
     /// The making stops after its present step.
     void cancel() { cancel_ = true; }
     bool is_cancelled() const { return cancel_; }
@@ -69,17 +72,18 @@ class DocumentMaker {
     }
 
   private:
-    void run() {
+    void run(Background& background) {
         std::shared_ptr<const Document> document;
         std::exception_ptr error;
         try {
             document = make_(
-                [this](int32_t done, int32_t steps) {
+                [&](int32_t done, int32_t steps) {
                     change_progress([&](Progress& progress) {
                         progress.steps_done = done;
                         progress.steps = steps;
                     });
                     if (wake_) wake_();
+                    background.pause();
                 },
                 &cancel_);
         } catch (...) {
@@ -103,7 +107,7 @@ class DocumentMaker {
     std::atomic<bool> cancel_{false};
     const Make make_;
     const std::function<void()> wake_;
-    std::thread thread_;
+    std::optional<Background> background_;
 };
 
 }  // namespace meshscope::session

@@ -1,17 +1,16 @@
 #include "app/gui/session/live_run.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <thread>
+#include <optional>
 #include <tuple>
 
+#include "app/gui/session/background.h"
 #include "app/gui/session/held_world.h"
 #include "app/gui/session/lesson_document.h"
 #include "app/i18n/error_text.h"
 #include "backends/registry.h"
-#include "core/base/start_thread.h"
 #include "core/run/run.h"
 
 namespace meshscope::session {
@@ -32,6 +31,7 @@ Left run_held(const scenario::Scenario& scenario, Held& held, comm::Interleaving
     const auto registry = backends::make_registry();
     const HeldBackends backends(*registry, held);
     run::RunOptions options;
+    options.backend = backends::window_backend();
     options.level = trace::Level::values;
     options.scheduler = &scheduler;
     options.cancel = &held.leave;
@@ -98,7 +98,7 @@ struct LiveRun::Worker final : public comm::InterleavingScheduler {
     }
     ~Worker() override {
         leave();
-        if (thread.joinable()) thread.join();
+        background.reset();
     }
 
     void leave() {
@@ -106,7 +106,7 @@ struct LiveRun::Worker final : public comm::InterleavingScheduler {
             const std::lock_guard guard(lock);
             held.leave = true;
         }
-        told_to_.notify_all();
+        if (background) background->notify();
     }
 
     void let_go(const LetGo& how) {
@@ -115,7 +115,7 @@ struct LiveRun::Worker final : public comm::InterleavingScheduler {
             if (!waits_) return;
             command = how;
         }
-        told_to_.notify_all();
+        background->notify();
     }
 
     std::size_t choose(std::span<const NextStep> runnable) override {
@@ -124,14 +124,16 @@ struct LiveRun::Worker final : public comm::InterleavingScheduler {
         std::optional<std::size_t> chosen = goes_on(runnable);
         if (!chosen) {
             // Only now, and not before each act: making it costs a run.
-            const TracePointer so_far = trace_after(*scenario, choices_);
-            {
-                const std::lock_guard guard(lock);
-                waits_ = true;  // before it is told: the answer may come at once
-            }
-            publish(so_far, false, {});
+            beside_->with_room([&] {
+                const TracePointer so_far = trace_after(*scenario, choices_);
+                {
+                    const std::lock_guard guard(lock);
+                    waits_ = true;  // before it is told: the answer may come at once
+                }
+                publish(so_far, false, {});
+            });
             std::unique_lock guard(lock);
-            told_to_.wait(guard, [&] { return command.has_value() || held.leave; });
+            beside_->wait(guard, [&] { return command.has_value() || held.leave; });
             waits_ = false;
             if (held.leave) return 0;
             present_ = *command;
@@ -146,7 +148,8 @@ struct LiveRun::Worker final : public comm::InterleavingScheduler {
         return *chosen;
     }
 
-    void run() {
+    void run(Background& beside) {
+        beside_ = &beside;
         const Left left = run_held(*scenario, held, *this);
         if (held.leave) return;
         std::optional<Diagnosis> diagnosis;
@@ -168,7 +171,7 @@ struct LiveRun::Worker final : public comm::InterleavingScheduler {
     std::optional<LetGo> command;
     std::optional<LiveState> state;  ///< news
     std::exception_ptr failure;
-    std::thread thread;
+    std::optional<Background> background;
 
   private:
     static std::optional<std::size_t> viewpoint_of(std::span<const NextStep> runnable, int32_t rank) {
@@ -281,8 +284,8 @@ struct LiveRun::Worker final : public comm::InterleavingScheduler {
     }
 
     std::function<void()> wake_;
-    std::condition_variable told_to_;
-    bool waits_ = false;  // under lock
+    Background* beside_ = nullptr;  ///< what runs this, as it sees itself
+    bool waits_ = false;            // under lock
 
     // Touched by the rank that chooses alone.
     std::vector<view::LiveRank> ranks_;
@@ -307,7 +310,7 @@ void LiveRun::start(const RunRequest& request) {
     worker_ = std::make_unique<Worker>(request, reading.scenario, wake_);
     Worker& worker = *worker_;
     try {
-        worker.thread = start_thread([&worker] { worker.run(); });
+        worker.background.emplace([&worker](Background& beside) { worker.run(beside); });
     } catch (...) {
         worker.failure = std::current_exception();
     }
@@ -324,6 +327,7 @@ void LiveRun::stop() {
 std::vector<Action> LiveRun::news(const i18n::Catalogue& catalogue, i18n::Language language) {
     std::vector<Action> actions;
     if (!worker_) return actions;
+    if (worker_->background) worker_->background->give_time();
     const std::lock_guard guard(worker_->lock);
     if (worker_->state) actions.push_back(ShowLive{std::move(worker_->state)});
     worker_->state.reset();

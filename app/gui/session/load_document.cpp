@@ -77,6 +77,7 @@ Variants run_variants(const scenario::Scenario& scenario, const std::atomic<bool
     const scenario::LessonText en = scenario::read_lesson(scenario.folder, "en"),
                                zh = scenario::read_lesson(scenario.folder, "zh");
     run::RunOptions options;
+    options.backend = backends::window_backend();
     options.cancel = cancel;
     const auto named = run::variants_named(scenario, en, zh);
     for (const scenario::Variant& variant : scenario.variants) {
@@ -235,6 +236,7 @@ std::shared_ptr<const Document> load_document(const std::string& what, const Les
         is_trace ? scenario_of_trace(what) : scenario::read_scenario(scenario_file(what, folders));
     if (!strategy.empty()) scenario = scenario::with_strategy(scenario, strategy);
     run::RunOptions options;
+    options.backend = backends::window_backend();
     options.level = trace::Level::values;  // the window shows what travels
     options.cancel = cancel;
     options.resume = resume;

@@ -41,6 +41,7 @@ void Runner::stop() {
 std::vector<Action> Runner::news(const i18n::Catalogue& catalogue, i18n::Language language) {
     std::vector<Action> actions;
     if (!maker_) return actions;
+    maker_->give_time();
     if (!maker_->is_done()) {
         if (const auto running = maker_->take_progress()) actions.push_back(ShowRunning{*running});
         return actions;
@@ -72,6 +73,7 @@ std::shared_ptr<const Document> run_text(const RunRequest& request,
     }
     std::shared_ptr<const trace::Trace> trace;
     run::RunOptions options;
+    options.backend = backends::window_backend();
     options.level = trace::Level::values;  // the window shows what travels
     options.cancel = cancel;
     options.on_failure = [&](const std::shared_ptr<const trace::Trace>& so_far) { trace = so_far; };

@@ -64,6 +64,7 @@ void Session::start(Job job) {
 std::vector<Action> Session::news(const i18n::Catalogue& catalogue, i18n::Language language) {
     std::vector<Action> actions;
     if (!maker_) return actions;
+    maker_->give_time();
     if (!maker_->is_done()) {
         if (const auto loading = maker_->take_progress()) actions.push_back(ShowLoading{*loading});
         return actions;

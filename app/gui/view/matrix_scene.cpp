@@ -220,7 +220,8 @@ std::vector<int32_t> events_of_unit(const Moment& input, const MatrixScene& scen
     std::vector<int32_t> ids;
     if (scene.empty()) return ids;
     const trace::Trace& trace = input.trace;
-    const auto [first, last] = ends(scene.chain());
+    const auto [first_of_chain, last_of_chain] = ends(scene.chain());
+    const auto first = first_of_chain, last = last_of_chain;  // a lambda of clang 14 cannot take a binding
     const auto& events = trace.ranks[static_cast<std::size_t>(scene.rank)].events;
     const auto inside = [](std::string_view name, std::string_view module) {
         return !module.empty() && name.starts_with(module) &&

@@ -41,24 +41,6 @@ std::vector<std::string> film_command(const std::string& folder, int frames_per_
                 {mp4});
 }
 
-std::string as_shell_line(const std::vector<std::string>& command) {
-    std::string line;
-    for (const std::string& word : command) {
-        if (!line.empty()) line += ' ';
-        const bool plain = !word.empty() && word.find_first_not_of(
-                                                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                "0123456789_-+=./:%,@") == std::string::npos;
-        if (plain) {
-            line += word;
-            continue;
-        }
-        line += '\'';
-        for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-        line += '\'';
-    }
-    return line;
-}
-
 std::string find_program(const std::string& program, const std::string& path) {
     for (size_t at = 0; at <= path.size();) {
         const size_t end = std::min(path.find(':', at), path.size());

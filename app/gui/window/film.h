@@ -11,8 +11,6 @@ namespace meshscope::window {
 /// The program and arguments that make `mp4` from PNG frames in `folder` (frame_00000.png …): what a user can
 /// run later.
 std::vector<std::string> film_command(const std::string& folder, int frames_per_s, const std::string& mp4);
-/// The same as one line for a shell, quoted where needed.
-std::string as_shell_line(const std::vector<std::string>& command);
 
 /// The full path of `program` in PATH's folders; "" when there is none. `path` is PATH's value.
 std::string find_program(const std::string& program, const std::string& path);

@@ -1,15 +1,10 @@
 #include "app/gui/window/glfw_window.h"
 
-#define GLFW_INCLUDE_NONE  // window/gl.h declares more of OpenGL than GLFW would
+#define GLFW_INCLUDE_NONE
 #include <GLFW/glfw3.h>
-#include <dlfcn.h>
 
-#include <chrono>
-#include <cstdlib>
-#include <thread>
 #include <utility>
 
-#include "app/gui/window/gl.h"
 #include "app/gui/window/headless_context.h"
 #include "core/base/error.h"
 
@@ -79,43 +74,12 @@ Key translate(int key, int mods) {
     }
 }
 
-/// EX_UNAVAILABLE, as without a display at the start.
-constexpr int kExitCode = 69;
-
-/// What is done last when the display goes away, and the thread that has it.
-struct DisplayGone {
-    std::function<void()> last;
-    std::thread::id thread;
-};
-DisplayGone& display_gone() {
-    static DisplayGone gone;
-    return gone;
-}
-
-/// X's library ends the program when this returns; it runs where the connection was found broken.
-int end_of_display(void* /*display*/) {
-    DisplayGone& gone = display_gone();
-    const bool own = std::this_thread::get_id() == gone.thread;
-    // A thread that only wanted to wake the window waits for the window's own, which finds the same within
-    // half a second; but not for ever: that one may be waiting for this thread to end.
-    if (!own) std::this_thread::sleep_for(std::chrono::seconds(5));
-    if (own && gone.last) gone.last();
-    std::_Exit(kExitCode);
-}
-
-[[noreturn]] void fail() {
-    const char* reason = nullptr;
-    glfwGetError(&reason);
-    throw DeviceError(
-        {"window.no_window", {{"reason", std::string(reason != nullptr ? reason : "unknown")}}});
-}
-
 }  // namespace
 
 GlfwWindow::GlfwWindow(int width, int height, const std::string& title)
     : title_(title), events_(std::make_unique<Events>()) {
     require_drawing_room();
-    if (glfwInit() != GLFW_TRUE) fail();
+    if (glfwInit() != GLFW_TRUE) refuse();
     try {
         make(width, height);
     } catch (const DeviceError&) {
@@ -124,18 +88,13 @@ GlfwWindow::GlfwWindow(int width, int height, const std::string& title)
     }
 }
 
+void GlfwWindow::refuse() {
+    throw DeviceError({"window.no_window", {{"reason", reason()}}});
+}
+
 void GlfwWindow::make(int width, int height) {
-    glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
-    glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
-    glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
-    glfwWindowHint(GLFW_OPENGL_FORWARD_COMPAT, GLFW_TRUE);
-    // A driver that starts anew says so; one that cannot say it makes a context all the same.
-    for (const int robust : {GLFW_LOSE_CONTEXT_ON_RESET, GLFW_NO_ROBUSTNESS}) {
-        glfwWindowHint(GLFW_CONTEXT_ROBUSTNESS, robust);
-        window_ = glfwCreateWindow(width, height, title_.c_str(), nullptr, nullptr);
-        if (window_ != nullptr) break;
-    }
-    if (window_ == nullptr) fail();
+    window_ = create(width, height, title_);
+    if (window_ == nullptr) refuse();
     glfwMakeContextCurrent(window_);
     glfwSwapInterval(1);
     glfwSetWindowUserPointer(window_, events_.get());
@@ -195,10 +154,6 @@ void GlfwWindow::present() {
     glfwSwapBuffers(window_);
 }
 
-bool GlfwWindow::context_lost() const {
-    return glGetGraphicsResetStatus() != GL_NO_ERROR;
-}
-
 void GlfwWindow::renew() {
     int x = 0, y = 0, width = 0, height = 0;
     if (window_ != nullptr) {
@@ -213,43 +168,12 @@ void GlfwWindow::renew() {
     events_->dirty = true;
 }
 
-void GlfwWindow::on_display_gone(std::function<void()> last) {
-    DisplayGone& gone = display_gone();
-    gone.last = std::move(last);
-    gone.thread = std::this_thread::get_id();
-    // Only X ends the program by itself; its library is here already where GLFW speaks it.
-    void* const x11 = ::dlopen("libX11.so.6", RTLD_LAZY | RTLD_NOLOAD);
-    if (x11 == nullptr) return;
-    using Handler = int (*)(void*);
-    const auto set = reinterpret_cast<Handler (*)(Handler)>(::dlsym(x11, "XSetIOErrorHandler"));
-    if (set != nullptr) set(end_of_display);
-    ::dlclose(x11);  // GLFW holds it
-}
-
-void GlfwWindow::poll(double timeout_s) {
-    if (timeout_s > 0) {
-        glfwWaitEventsTimeout(timeout_s);
-    } else {
-        glfwPollEvents();
-    }
-}
-
-void GlfwWindow::wake() {
-    glfwPostEmptyEvent();
-}
-
 void GlfwWindow::size(int& width, int& height) const {
     glfwGetFramebufferSize(window_, &width, &height);
 }
 
 void GlfwWindow::outer_size(int& width, int& height) const {
     if (window_ != nullptr) glfwGetWindowSize(window_, &width, &height);
-}
-
-float GlfwWindow::content_scale() const {
-    float x = 1, y = 1;
-    glfwGetWindowContentScale(window_, &x, &y);
-    return x;
 }
 
 std::vector<KeyPress> GlfwWindow::take_keys() {
@@ -260,9 +184,6 @@ std::vector<std::string> GlfwWindow::take_drops() {
 }
 bool GlfwWindow::take_dirty() {
     return std::exchange(events_->dirty, false);
-}
-void GlfwWindow::copy_text(const std::string& text) {
-    glfwSetClipboardString(window_, text.c_str());
 }
 
 }  // namespace meshscope::window

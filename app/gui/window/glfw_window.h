@@ -13,7 +13,8 @@ struct GLFWwindow;
 
 namespace meshscope::window {
 
-/// A window with an OpenGL 3.3 core context, current on the thread that made it.
+/// A window with an OpenGL 3.3 core context, current on the thread that made it; or a page's canvas with
+/// WebGL 2, which is always as large as the page.
 class GlfwWindow {
   public:
     /// Throws DeviceError ("window.no_window") with the driver's reason.
@@ -55,10 +56,17 @@ class GlfwWindow {
     /// True once after input of any kind (keys, mouse, resize, focus, exposure).
     bool take_dirty();
     void copy_text(const std::string& text);
+    /// A file was written for the user: a page, whose files nobody else sees, gives it as a download.
+    static void hand_over(const std::string& path);
 
   private:
     struct Events;
     void make(int width, int height);
+    [[noreturn]] static void refuse();
+    /// Why there is no window.
+    static std::string reason();
+    /// Null: there is none to be had.
+    static GLFWwindow* create(int width, int height, const std::string& title);
     std::string title_;
     GLFWwindow* window_ = nullptr;
     std::array<int, 4> renewed_{};  ///< place and size of the one that renew() takes the place of

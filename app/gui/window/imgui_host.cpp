@@ -88,7 +88,7 @@ void GlHost::attach(GLFWwindow* window) {
     window_ = window;
     // It opens libGL.so.1 by itself, also where EGL made the context; without it no call of OpenGL may
     // follow.
-    if (!ImGui_ImplOpenGL3_Init("#version 330 core")) throw DeviceError({"window.no_opengl", {}});
+    if (!ImGui_ImplOpenGL3_Init(shader_version())) throw DeviceError({"window.no_opengl", {}});
     if (window_ != nullptr) ImGui_ImplGlfw_InitForOpenGL(window_, true);
     // Later on the atlas may be built anew before the next frame, which then needs something to put it in.
     if (ImGui::GetFrameCount() > 0) ImGui_ImplOpenGL3_CreateDeviceObjects();

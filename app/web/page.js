@@ -1,0 +1,184 @@
+// What the page does before and beside the program (emscripten's Module): unpacks it, reads the link, keeps settings, gives
+// files to the visitor. Nothing here asks the network for anything, and the page's content policy forbids it.
+'use strict';
+var Module = (function () {
+  var chinese = /^zh/i.test((navigator.languages && navigator.languages[0]) || navigator.language || '');
+  var words = chinese
+    ? { loading: 'Meshscope 正在启动…',
+        no_graphics: '这个浏览器不提供 WebGL 2，Meshscope 无法绘图。请换一个较新的浏览器，或者打开硬件加速（设置 → 系统）。',
+        lost: '浏览器收回了绘图设备。请重新载入页面；学习进度已经保存。',
+        too_old: '这个浏览器太旧：它不能解压页面里的程序。请用 2023 年以后的 Chrome、Edge、Firefox 或 Safari。' }
+    : { loading: 'Meshscope is starting…',
+        no_graphics: 'This browser offers no WebGL 2, so Meshscope cannot draw. Take a newer browser, or turn hardware acceleration on (Settings, System).',
+        lost: 'The browser has taken the graphics device away. Load the page again; your progress is kept.',
+        too_old: 'This browser is too old to unpack the program in this page. Take Chrome, Edge, Firefox or Safari from 2023 or later.' };
+  var canvas = document.getElementById('canvas'), note = document.getElementById('note');
+  var kHome = '/home/reader', kKept = 'meshscope:';
+  var began = performance.now();
+
+  function tell(text) {
+    note.textContent = text;
+    note.hidden = !text;
+  }
+  document.documentElement.lang = chinese ? 'zh' : 'en';
+  tell(words.loading);
+
+  // One part of the page: base64 of gzip.
+  function unpack(id) {
+    if (typeof DecompressionStream === 'undefined') return Promise.reject(new Error(words.too_old));
+    var element = document.getElementById(id), text = element.textContent.trim();
+    element.remove();
+    var raw = atob(text), bytes = new Uint8Array(raw.length);
+    for (var i = 0; i < raw.length; ++i) bytes[i] = raw.charCodeAt(i);
+    var stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+    return new Response(stream).arrayBuffer();
+  }
+
+  // #lesson=hsdp&step=3&lang=zh: the command line's options by their names.
+  function options_of(hash) {
+    var options = [], given = new URLSearchParams(hash.replace(/^#/, ''));
+    ['step', 'lang', 'view', 'form', 'rank', 'at', 'clock', 'theme', 'scale'].forEach(function (name) {
+      if (given.get(name)) options.push('--' + name, given.get(name));
+    });
+    if (given.has('reduced-motion') || matchMedia('(prefers-reduced-motion: reduce)').matches) options.push('--reduced-motion');
+    if (given.get('state')) options.push('--dump-state', given.get('state'));
+    if (given.get('lesson')) options.push(given.get('lesson'));
+    return options;
+  }
+
+  // The files of settings are the browser's own storage, where it has one.
+  function storage() {
+    try {
+      return window.localStorage;
+    } catch (error) {
+      return null;  // forbidden here
+    }
+  }
+  var kept = {};
+  function read_kept() {
+    var store = storage();
+    FS.createPath('/', kHome.slice(1) + '/.config/meshscope', true, true);
+    if (!store) return;
+    for (var i = 0; i < store.length; ++i) {
+      var key = store.key(i);
+      if (key.indexOf(kKept + kHome) !== 0) continue;
+      var path = key.slice(kKept.length);
+      FS.createPath('/', path.slice(1, path.lastIndexOf('/')), true, true);
+      FS.writeFile(path, kept[path] = store.getItem(key));
+    }
+  }
+  function files_below(folder, found) {
+    FS.readdir(folder).forEach(function (name) {
+      if (name === '.' || name === '..') return;
+      var path = folder + '/' + name;
+      if (FS.isDir(FS.stat(path).mode)) files_below(path, found);
+      else found.push(path);
+    });
+    return found;
+  }
+  function write_kept() {
+    var store = storage();
+    if (!store) return;
+    var now = {};
+    files_below(kHome + '/.config', []).forEach(function (path) {
+      now[path] = FS.readFile(path, { encoding: 'utf8' });
+    });
+    Object.keys(kept).forEach(function (path) {
+      if (!(path in now)) store.removeItem(kKept + path);
+    });
+    Object.keys(now).forEach(function (path) {
+      if (kept[path] === now[path]) return;
+      try {
+        store.setItem(kKept + path, now[path]);
+      } catch (error) {
+        delete now[path];  // full: tried again
+      }
+    });
+    kept = now;
+  }
+  setInterval(function () { if (module.running) write_kept(); }, 2000);
+  window.addEventListener('pagehide', function () {
+    if (!module.running) return;
+    module._meshscope_end();
+    write_kept();
+  });
+  window.addEventListener('hashchange', function () { location.reload(); });
+  canvas.addEventListener('webglcontextlost', function () { tell(words.lost); });
+
+  // Lessons and fonts: a list of paths and sizes, then all of their bytes.
+  function write_files(buffer) {
+    var view = new DataView(buffer), length = view.getUint32(0, true), at = 4 + length;
+    JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length))).forEach(function (file) {
+      FS.createPath('/', file[0].slice(1, file[0].lastIndexOf('/')), true, true);
+      FS.writeFile(file[0], new Uint8Array(buffer, at, file[1]));
+      at += file[1];
+    });
+  }
+
+  var program = null;
+  var module = {
+    canvas: canvas,
+    arguments: options_of(location.hash),
+    running: false,
+    marks: { began: began },
+    print: function (text) { console.log(text); },
+    printErr: function (text) { console.warn(text); },
+    instantiateWasm: function (imports, done) {
+      program.then(function (bytes) { return WebAssembly.instantiate(bytes, imports); })
+        .then(function (made) { done(made.instance, made.module); }, function (error) { tell(String(error.message || error)); });
+      return {};
+    },
+    preRun: [function () {
+      ENV.LANG = chinese ? 'zh_CN.UTF-8' : 'en_US.UTF-8';
+      ENV.HOME = kHome;
+      read_kept();
+      addRunDependency('files');
+      unpack('files').then(function (buffer) {
+        write_files(buffer);
+        removeRunDependency('files');
+      });
+    }],
+    onAbort: function (what) { tell(String(what)); },
+
+    // Called by the program.
+    fitCanvas: function () {
+      var ratio = window.devicePixelRatio || 1;
+      var width = Math.max(1, Math.round(canvas.clientWidth * ratio)), height = Math.max(1, Math.round(canvas.clientHeight * ratio));
+      if (canvas.width !== width || canvas.height !== height) module.setCanvasSize(width, height);
+    },
+    drew: function () {
+      ++module.marks.frames;
+      if (module.running) return;
+      module.running = true;
+      module.marks.frames = 1;
+      module.marks.first = performance.now();
+      tell('');
+      canvas.focus();
+    },
+    failed: function (text) { tell(text); },
+    copyText: function (text) {
+      if (navigator.clipboard) navigator.clipboard.writeText(text).catch(function () {});
+    },
+    download: function (path) {
+      var link = document.createElement('a');
+      link.href = URL.createObjectURL(new Blob([FS.readFile(path)]));
+      link.download = path.slice(path.lastIndexOf('/') + 1);
+      link.click();
+      setTimeout(function () { URL.revokeObjectURL(link.href); }, 60000);
+    }
+  };
+  var gl = document.createElement('canvas').getContext('webgl2');
+  if (!gl) {
+    tell(words.no_graphics);
+    return module;
+  }
+  program = unpack('program');
+  program.catch(function (error) { tell(String(error.message || error)); });
+  // The glue of emscripten, last: it begins at once.
+  setTimeout(function () {
+    var glue = document.createElement('script');
+    glue.textContent = document.getElementById('glue').textContent;
+    document.body.appendChild(glue);
+  });
+  return module;
+})();

@@ -1,0 +1,2 @@
+// Nothing beyond GL/gl.h.
+#pragma once
