@@ -1,5 +1,8 @@
 #include "app/gui/view/collective_state.h"
 
+#include <vector>
+
+#include "app/gui/view/collective_layout.h"
 #include "tests/test.h"
 #include "tests/view/toy.h"
 
@@ -91,6 +94,18 @@ TEST_CASE("a tree's hops and an uneven cut replay exactly too") {
         for (std::size_t m = 0; m < 4; ++m)
             CHECK(result_of(state, m) == expected(CollectiveOp::all_reduce, 4, 7, m));
     }
+}
+
+TEST_CASE("a tree hangs from its root, also where the sums go up by another one than the result comes down") {
+    const auto trace = test::one_collective(CollectiveOp::all_reduce, Algorithm::tree, 8, 3);
+    const auto state = collective_after(trace, trace::collectives(trace)[0], 0);
+    // Up a member clears the lowest bit of its number, down it came from the one without its highest.
+    CHECK(view::tree_depths(state) == std::vector<int32_t>{0, 1, 1, 2, 1, 2, 2, 3});
+    const auto place = view::lay_out_group(state, {0, 0, 600, 200});
+    for (std::size_t m = 1; m < 8; ++m) CHECK(place.members[m].y > place.members[0].y);
+    CHECK(place.members[3].y == place.members[6].y);
+    const auto ring = test::one_collective(CollectiveOp::all_reduce, Algorithm::ring, 8, 8);
+    CHECK(view::tree_depths(collective_after(ring, trace::collectives(ring)[0], 0)).empty());
 }
 
 TEST_CASE("half way round the ring each chunk holds the ranks it has passed") {

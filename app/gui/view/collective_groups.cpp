@@ -172,10 +172,14 @@ void CollectivePicture::idle_ring(const CollectiveState& s, const GroupLayout& p
         for (std::size_t m = 0; m < s.ranks.size(); ++m)
             link(static_cast<int32_t>(m), static_cast<int32_t>((m + 1) % s.ranks.size()));
     std::vector<std::pair<int32_t, int32_t>> drawn;
+    // Of a tree the half that is under way: sums go up by another one than what is sent down again.
+    const bool up = std::ranges::any_of(
+        s.hops, [&](const HopState& h) { return h.hop.reduces && h.hop.round >= s.round; });
     // Others than the ring show the pairs that really speak with each other, where those tell the algorithm.
     if (s.algorithm == Algorithm::tree || s.algorithm == Algorithm::double_tree ||
         s.algorithm == Algorithm::two_level || s.algorithm == Algorithm::ring_pipeline)
         for (const auto& h : s.hops) {
+            if (s.algorithm == Algorithm::tree && h.hop.reduces != up) continue;
             const auto pair = std::minmax(h.sender, h.receiver);
             if (std::find(drawn.begin(), drawn.end(), std::pair<int32_t, int32_t>(pair)) != drawn.end())
                 continue;

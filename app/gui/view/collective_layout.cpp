@@ -167,23 +167,27 @@ bool rows(GroupLayout& out, const std::vector<int32_t>& depth, Rect cell, bool c
 
 std::vector<int32_t> tree_depths(const CollectiveState& state) {
     const auto n = state.ranks.size();
-    std::vector<int32_t> parent(n, -1);
-    for (const auto& h : state.hops) {
-        const int32_t child = h.hop.reduces ? h.sender : h.receiver,
-                      above = h.hop.reduces ? h.receiver : h.sender;
-        auto& p = parent[static_cast<std::size_t>(child)];
-        if (p >= 0 && p != above) return {};
-        p = above;
-    }
+    struct Edge {
+        std::size_t above, child;
+    };
+    std::vector<Edge> edges;
+    for (const auto& h : state.hops)
+        edges.push_back({static_cast<std::size_t>(h.hop.reduces ? h.receiver : h.sender),
+                         static_cast<std::size_t>(h.hop.reduces ? h.sender : h.receiver)});
+    // From the roots down, a level a pass.
     std::vector<int32_t> depth(n, 0);
-    for (std::size_t m = 0; m < n; ++m) {
-        int32_t at = static_cast<int32_t>(m), d = 0;
-        while (parent[static_cast<std::size_t>(at)] >= 0) {
-            at = parent[static_cast<std::size_t>(at)];
-            if (++d > static_cast<int32_t>(n)) return {};  // a circle
-        }
-        depth[m] = d;
+    for (std::size_t pass = 0;; ++pass) {
+        bool moved = false;
+        for (const Edge& e : edges)
+            if (depth[e.child] <= depth[e.above]) {
+                depth[e.child] = depth[e.above] + 1;
+                moved = true;
+            }
+        if (!moved) break;
+        if (pass > n) return {};  // a circle
     }
+    for (const Edge& e : edges)
+        if (depth[e.child] != depth[e.above] + 1) return {};
     return depth;
 }
 

@@ -20,8 +20,9 @@ struct GroupLayout {
     bool levels = false;  ///< a row a node
 };
 
-/// How far along the tree a member is: 0 the root; by the hops of the collective. Empty when they are no
-/// tree.
+/// How far down a member is: 0 the root; by the hops of the collective, sums on their way up and what is sent
+/// down. On the way back an all_reduce may take another tree with the same levels. Empty where a hop does not
+/// lead from one level to the next. Cost: O(hops · levels).
 std::vector<int32_t> tree_depths(const CollectiveState& state);
 
 /// Two ranks face each other; a tree hangs from its root; of two levels each node has a row; any others stand

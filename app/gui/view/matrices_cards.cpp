@@ -125,7 +125,8 @@ float MatricesPicture::cards_height() const {
 /// How large a cell of the matrices in the cards is: the same for all units, so that nothing jumps.
 float MatricesPicture::card_cell(const std::vector<Borrowed>& lives) const {
     const float beside = (in_.size.width - 2 * kPad - kSymbols - 3 * kCardGap) / 4 - 2 * kSide - kFrom;
-    const float high = std::max(40.F, in_.size.height * 0.085F);
+    // What a low window leaves below the bands.
+    const float high = std::max(40.F, std::min(in_.size.height * 0.1F, in_.size.height * 0.17F - 62));
     float cell = kMostCell;
     for (const Borrowed& unit : lives) {
         float columns = 0, rows = 1, tiles = 0;
