@@ -107,7 +107,7 @@ void accelerate_parallelism(const Table& root, Job& job) {
     fall_back(job, "cp_kind", std::string("allgather"), "parallelism_config_cp_comm_strategy");
 }
 
-void accelerate_precision(const Table& root, Job& job) {
+void accelerate_precision(const Table& root, const std::optional<std::string>& type, Job& job) {
     const auto word = root.word("mixed_precision", {{"no", "float32"},
                                                     {"fp16", "float16"},
                                                     {"bf16", "bfloat16"},
@@ -119,8 +119,11 @@ void accelerate_precision(const Table& root, Job& job) {
         root.put("mixed_precision", "precision", *word);
     else
         fall_back(job, "precision", std::string("float32"), "mixed_precision");
-    // Both of its plugins reduce in what they compute in.
-    if (word == "bfloat16") root.put("mixed_precision", "reduce", *word);
+    // FSDP's plugin reduces in what it computes in; autocast's gradients are float32, as Megatron's are.
+    const std::string strategy = job.facts.text("strategy").value_or("none");
+    if (word == "bfloat16" && strategy.starts_with("fsdp")) root.put("mixed_precision", "reduce", *word);
+    if (!strategy.starts_with("fsdp") && type != "deepspeed")
+        fall_back(job, "reduce", std::string("float32"), "mixed_precision");
 }
 
 /// DeepSpeed's settings in accelerate's own file.
@@ -192,7 +195,7 @@ void read_accelerate(const Document& document, Job& job, std::string& deepspeed_
         const bool several = job.facts.whole("world").value_or(1) > 1;
         fall_back(job, "strategy", std::string(several ? "ddp" : "none"), "distributed_type");
     }
-    accelerate_precision(root, job);
+    accelerate_precision(root, type, job);
     if (root.has("parallelism_config")) accelerate_parallelism(root, job);
     for (const char* fact : {"tp", "pp", "cp"}) fall_back(job, fact, int64_t{1}, "parallelism_config");
     fall_back(job, "accumulate", int64_t{1}, "gradient_accumulation_steps");

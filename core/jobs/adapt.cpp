@@ -26,32 +26,35 @@ const parallel::Declaration* strategy_of(const Job& job) {
     return parallel::find_declaration(job.facts.text("strategy").value_or("none"));
 }
 
-/// A strategy that has no mixed precision computes in float32.
+/// There is no float16 here.
 void adapt_precision(Job& job) {
     const std::string precision = job.facts.text("precision").value_or("float32");
     if (precision == "float32") return;
     if (precision != "bfloat16") return unsaid(job, "precision", {"jobs.why.half", {}});
-    const parallel::Declaration* const strategy = strategy_of(job);
-    if (strategy == nullptr || strategy->key("mixed_precision") == nullptr)
-        return unsaid(job, "precision",
-                      {"jobs.why.precision", {{"strategy", job.facts.text("strategy").value_or("none")}}});
     const Fact& known = *job.facts.find("precision");
+    const std::string strategy = job.facts.text("strategy").value_or("none");
+    // Without sharding these two leave it to torch.autocast.
+    const bool casts = job.program == "accelerate" || job.program == "torchtitan";
+    if (casts && (strategy == "ddp" || strategy == "none"))
+        unsaid(job, "precision", {"jobs.why.autocast", {}});
     job.facts.replace("param", precision, known.origin);
 }
 
-/// The size of a bucket, in MiB of float32.
+/// The size of a bucket, in MiB of what is reduced.
 void adapt_buckets(Job& job) {
+    const bool halved = job.facts.has("param") && job.facts.text("reduce").value_or("float32") != "float32";
+    const double bytes = halved ? 2 : 4;
     const parallel::Declaration* const strategy = strategy_of(job);
     if (strategy == nullptr || strategy->key("bucket_cap_mb") == nullptr)
         return job.facts.remove("bucket_cap_mb");
     if (job.facts.flag("one_bucket")) {
         job.facts.replace("bucket_cap_mb", int64_t{1'000'000}, job.facts.find("one_bucket")->origin);
     } else if (const auto elements = job.facts.whole("bucket_elements")) {
-        job.facts.replace("bucket_cap_mb", static_cast<double>(*elements) * 4 / kMiB,
+        job.facts.replace("bucket_cap_mb", static_cast<double>(*elements) * bytes / kMiB,
                           job.facts.find("bucket_elements")->origin);
     } else if (job.program == "Megatron-LM") {
         const int64_t own = std::max<int64_t>(40'000'000, 1'000'000 * job.facts.whole("dp").value_or(1));
-        job.facts.replace("bucket_cap_mb", static_cast<double>(own) * 4 / kMiB,
+        job.facts.replace("bucket_cap_mb", static_cast<double>(own) * bytes / kMiB,
                           {Origin::Kind::fallback, job.program, "--ddp-bucket-size"});
     }
 }
@@ -88,6 +91,12 @@ bool concede(const std::string& refusal, Job& job) {
         job.facts.replace(fact, std::move(value), {Origin::Kind::chosen, "", "jobs.origin.conceded"});
         return true;
     };
+    if ((refusal == "scenario.precision_needs_ranks" || refusal == "scenario.precision_needs_shards") &&
+        job.facts.has("param")) {
+        unsaid(job, "param", {"jobs.why.precision_alone", {}});
+        job.facts.remove("param");
+        return true;
+    }
     if (refusal == "scenario.pipeline_tied") return give_up("model.tied", false, {"jobs.why.tied", {}});
     if (refusal == "scenario.cp_sequence_gpt")
         return give_up("sequence_parallel", false, {"jobs.why.sequence_parallel", {}});

@@ -23,7 +23,11 @@ void deepspeed_precision(const Table& root, Job& job) {
     else if (half.text("enabled") != "auto" && brain.text("enabled") != "auto")
         fall_back(job, "precision", std::string("float32"), "bf16.enabled");
     if (root.has("fp8")) root.unsaid("fp8", {"jobs.why.eight_bits", {}});
-    root.unsaid_if_set("communication_data_type");
+    // Gradients are sent in what is computed in (communication_data_type() of deepspeed/runtime/engine.py).
+    root.take_word("communication_data_type", "reduce",
+                   {{"fp32", "float32"}, {"fp16", "float16"}, {"bf16", "bfloat16"}});
+    if (is_brain) fall_back(job, "reduce", std::string("bfloat16"), "communication_data_type");
+    root.table("data_types").unsaid_if_set("grad_accum_dtype");
     root.unsaid_if_set("torch_autocast");
 }
 

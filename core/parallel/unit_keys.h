@@ -45,7 +45,4 @@ inline constexpr StrategyKey kForwardPrefetchKey{
     "forward_prefetch", "false",
     StrategyKey::Flag{[](StrategyOptions& o, bool on) { o.fsdp1.forward_prefetch = on; }}};
 
-inline constexpr std::array<std::string_view, 2> kParamTypes{"float32", "bfloat16"};
-inline constexpr std::array<std::string_view, 3> kReduceTypes{"float32", "bfloat16", "float16"};
-
 }  // namespace meshscope::parallel

@@ -8,11 +8,10 @@
 namespace meshscope::parallel {
 
 std::vector<LocalParameter> allocate_whole(nn::Model& model, tensor::Allocator& allocator,
-                                           const InitialValues* values, bool owned) {
+                                           const InitialValues* values, bool owned, MemoryCategory category) {
     std::vector<LocalParameter> local;
     for (const auto& parameter : model.all_parameters()) {
-        parameter->value =
-            allocator.empty(parameter->shape, DType::float32, MemoryCategory::parameters, parameter->name);
+        parameter->value = allocator.empty(parameter->shape, DType::float32, category, parameter->name);
         if (values) read_into(parameter->value, *values, *parameter, 0);
         local.push_back({parameter.get(), parameter->value, 0, owned});
     }

@@ -9,10 +9,11 @@ namespace meshscope::parallel {
 
 /// What strategies share that keep every parameter whole on every rank (single, DDP).
 
-/// Allocates each parameter's value (MemoryCategory::parameters); fills it from `values` unless null. The
+/// Allocates each parameter's value; fills it from `values` unless null. The
 /// model's buffers likewise, with what they begin with, on every rank.
 std::vector<LocalParameter> allocate_whole(nn::Model& model, tensor::Allocator& allocator,
-                                           const InitialValues* values, bool owned);
+                                           const InitialValues* values, bool owned,
+                                           MemoryCategory category = MemoryCategory::parameters);
 
 /// Each parameter's grad, in order; throws InvalidArgument ("parallel.no_gradient") where backward left none.
 std::vector<Tensor> whole_gradients(const nn::Model& model);

@@ -223,6 +223,46 @@ TEST_CASE("Megatron's widths and vocabularies are those that it computes itself"
           std::vector<std::string>{"jobs.padded_vocabulary"});
 }
 
+TEST_CASE("bfloat16 is said under every strategy, with the type in which each program reduces") {
+    const Folder folder;
+    const auto types = [&](const std::vector<std::string>& files, JobOptions options) {
+        options.seq = 32;
+        if (options.model.empty() && !files[0].ends_with(".sh")) options.model = kLlama;
+        Job job = read_job(files, options);
+        const Made scenario = made(job);
+        INFO(scenario.text);
+        CHECK(scenario.refused.empty());
+        const scenario::Scenario read = scenario::parse_scenario(scenario.text, "s.toml");
+        return std::pair(read.parallel.precision.param, read.parallel.precision.reduce);
+    };
+    using enum DType;
+    const auto megatron = [&](const std::string& more) {
+        return types({folder.write("run.sh", kMegatron + "--bf16 " + more)}, {.world = 4});
+    };
+    CHECK(megatron("") == std::pair(bfloat16, float32));
+    CHECK(megatron("--use-distributed-optimizer") == std::pair(bfloat16, float32));
+    CHECK(megatron("--use-distributed-optimizer --grad-reduce-in-bf16") == std::pair(bfloat16, bfloat16));
+    const auto deepspeed = [&](int64_t world, const std::string& more) {
+        return types(
+            {folder.write("ds.json",
+                          R"({"bf16": {"enabled": true}, "train_micro_batch_size_per_gpu": 1, )" + more)},
+            {.world = world});
+    };
+    for (const char* stage : {"0", "1", "2", "3"})
+        CHECK(deepspeed(2, R"("zero_optimization": {"stage": )" + std::string(stage) + "}}") ==
+              std::pair(bfloat16, bfloat16));
+    CHECK(deepspeed(2, R"("communication_data_type": "fp32", "zero_optimization": {"stage": 1}})") ==
+          std::pair(bfloat16, float32));
+    CHECK(deepspeed(1, R"("zero_optimization": {"stage": 3}})") == std::pair(float32, float32));
+    const auto accelerate = [&](const std::string& type) {
+        return types({folder.write("acc.yaml", "distributed_type: " + type + "\nmixed_precision: bf16\n")},
+                     {.world = type == "NO" ? 1 : 2, .micro_batch = 1});
+    };
+    CHECK(accelerate("NO") == std::pair(bfloat16, float32));
+    CHECK(accelerate("MULTI_GPU") == std::pair(bfloat16, float32));
+    CHECK(accelerate("FSDP") == std::pair(bfloat16, bfloat16));
+}
+
 TEST_CASE("what no file says is asked for") {
     CHECK(missing(read_job({kFiles + "deepspeed_zero2.json"}, {})) ==
           std::vector<std::string>{"--world", "--micro-batch", "--seq", "--model"});

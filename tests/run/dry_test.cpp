@@ -112,6 +112,25 @@ TEST_CASE("and for DDP's hooks and Join, fully_shard's settings, DataParallel") 
     check(hsdp, "\"fsdp2\"\ngradient_divide_factor = 3\nreshard_after_backward = false");
 }
 
+TEST_CASE("and for mixed precision of whole parameters, alone and in a pipeline") {
+    const std::string types = "[parallel.mixed_precision]\nparam = \"bfloat16\"\n";
+    const auto check = [](const std::string& mesh, const std::string& parallel) {
+        std::string text = mlp(mesh, "data = " + parallel, 16);
+        text.replace(text.find("dim = 256\nhidden = 768"), 22, "dim = 16\nhidden = 24");
+        if (parallel.find("schedule") == std::string::npos)
+            text.replace(text.find("steps = 2"), 9, "steps = 2\naccumulate = 2\nclip_norm = 1.0");
+        check_dry_is_real(text, parallel);
+    };
+    check("shape = [1]", "\"none\"\n" + types);
+    check("shape = [2]\nnames = [\"replicate\"]", "\"ddp\"\nbucket_cap_mb = 0.001\n" + types);
+    for (const std::string stage : {"zero1", "zero2", "zero3"})
+        check("shape = [2]\nnames = [\"shard\"]", "\"" + stage + "\"\n" + types + "reduce = \"bfloat16\"\n");
+    const std::string schedule = "\nschedule = \"1F1B\"\nmicrobatches = 4\n";
+    check("shape = [3, 2]\nnames = [\"pp\", \"replicate\"]", "\"ddp\"" + schedule + types);
+    check("shape = [3, 2]\nnames = [\"pp\", \"shard\"]", "\"zero1\"" + schedule + types);
+    check("shape = [3]\nnames = [\"pp\"]", "\"none\"" + schedule + types);
+}
+
 TEST_CASE("a world larger than the mesh leaves the idle ranks empty") {
     const auto scenario =
         scenario::parse_scenario(mlp("shape = [2]\nworld = 3", "data = \"fsdp2\"", 8), "idle.toml");

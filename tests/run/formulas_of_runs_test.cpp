@@ -100,7 +100,9 @@ TEST_CASE("what each strategy holds of parameters, gradients and optimizer state
         std::string parallel;
         int32_t stage;
         MemoryCategory parameters;
+        double copy = 4;  ///< bytes of what the model computes with where that is whole
     };
+    const std::string mixed = "mixed_precision.param = \"bfloat16\"\n";
     // mlp 8 → 16 → 8 twice, without biases: 512 parameters, which four ranks share evenly.
     const double parameters = 2 * 2 * 8 * 16, n = 4;
     const auto mesh = [](const std::string& name) {
@@ -112,7 +114,11 @@ TEST_CASE("what each strategy holds of parameters, gradients and optimizer state
         {mesh("shard") + "\"zero2\"\n", 2, MemoryCategory::parameters},
         {mesh("shard") + "\"zero3\"\n", 3, MemoryCategory::sharded_parameters},
         {mesh("shard") + "\"fsdp2\"\n", 3, MemoryCategory::sharded_parameters},
-        {mesh("shard") + "\"fsdp1\"\n", 3, MemoryCategory::sharded_parameters}};
+        {mesh("shard") + "\"fsdp1\"\n", 3, MemoryCategory::sharded_parameters},
+        {mesh("replicate") + "\"ddp\"\n" + mixed, 0, MemoryCategory::parameters, 2},
+        {mesh("shard") + "\"zero1\"\n" + mixed, 1, MemoryCategory::parameters, 2},
+        {mesh("shard") + "\"zero2\"\n" + mixed, 2, MemoryCategory::parameters, 2},
+        {mesh("shard") + "\"zero3\"\n" + mixed, 3, MemoryCategory::sharded_parameters}};
     for (const auto& [optimizer, state_bytes] :
          {std::pair{"kind = \"adamw\"", 8.0}, {"momentum = 0.9", 4.0}, {"lr = 0.1", 0.0}})
         for (const Strategy& strategy : strategies) {
@@ -124,9 +130,11 @@ TEST_CASE("what each strategy holds of parameters, gradients and optimizer state
                     optimizer + "\n" + strategy.parallel,
                 "zero.toml");
             const memory::ModelState formula = run::zero_formula(scenario);
-            CHECK(formula.parameters == Approx(parameters * 4 / (strategy.stage >= 3 ? n : 1)));
+            CHECK(formula.parameters == Approx(parameters * strategy.copy / (strategy.stage >= 3 ? n : 1)));
             CHECK(formula.gradients == Approx(parameters * 4 / (strategy.stage >= 2 ? n : 1)));
-            CHECK(formula.optimizer == Approx(parameters * state_bytes / (strategy.stage >= 1 ? n : 1)));
+            const double master = strategy.copy == 4 ? 0 : 4;
+            CHECK(formula.optimizer ==
+                  Approx(parameters * (state_bytes + master) / (strategy.stage >= 1 ? n : 1)));
             int64_t holds[kMemoryCategories] = {};  // at rest: when the last step's forward begins
             const auto trace = run::run_dry(scenario).trace;
             for (const trace::MemoryChange& m : trace->ranks[0].memory) {

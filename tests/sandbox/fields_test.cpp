@@ -94,7 +94,8 @@ TEST_CASE("each strategy has its own keys as fields, and a table's only beside w
     CHECK(offered(of("fsdp2"), "parallel.reshard_after_forward"));
     CHECK_FALSE(offered(of("fsdp1"), "parallel.reshard_after_forward"));
     CHECK(offered(of("fsdp1"), "parallel.mixed_precision.param"));
-    CHECK_FALSE(offered(of("zero3"), "parallel.mixed_precision.param"));
+    CHECK(offered(of("zero3"), "parallel.mixed_precision.param"));
+    CHECK_FALSE(offered(of("dp"), "parallel.mixed_precision.param"));
     CHECK(offered(of("zero3"), "parallel.wrap"));
     CHECK_FALSE(offered(of("ddp"), "parallel.units"));
     CHECK_FALSE(offered(of("ddp"), "parallel.powersgd.seed"));

@@ -235,9 +235,21 @@ std::vector<Case> cases() {
              "[mesh]\nshape = [1]\nnames = [\"pp\"]\n[parallel]\nschedule = \"LoopedBFS\"\nmicrobatches = "
              "2\n",
          {"10:8 scenario.pipeline_tied"}},
-        {"mixed precision for DDP",
-         kTrain + "[parallel]\ndata = \"ddp\"\n[parallel.mixed_precision]\nparam = \"bfloat16\"\n",
+        {"mixed precision for DataParallel",
+         kTrain + "[parallel]\ndata = \"dp\"\n[parallel.mixed_precision]\nparam = \"bfloat16\"\n",
          {"9:11 scenario.key_needs_strategy"}},
+        {"mixed precision for DDP's hooks and Join",
+         kTrain + "[parallel]\ndata = \"ddp\"\nddp_hook = \"allreduce\"\njoin = true\n"
+                  "[parallel.mixed_precision]\nparam = \"bfloat16\"\n",
+         {"9:1 scenario.precision_with", "10:1 scenario.precision_with"}},
+        {"mixed precision for ZeroRedundancyOptimizer",
+         kTrain + "[mesh]\nshape = [2]\n[parallel]\ndata = \"zero1\"\nzero_variant = \"pytorch\"\n"
+                  "[parallel.mixed_precision]\nparam = \"bfloat16\"\n",
+         {"11:1 scenario.precision_with"}},
+        {"mixed precision for ZeRO-3 on one rank",
+         kTrain + "[mesh]\nshape = [1]\n[parallel]\ndata = \"zero3\"\n[parallel.mixed_precision]\nparam = "
+                  "\"bfloat16\"\n",
+         {"11:11 scenario.precision_needs_ranks"}},
         {"buckets for FSDP", kFsdp + "bucket_cap_mb = 1\n", {"14:1 scenario.key_needs_strategy"}},
         {"hybrid sharding on one dim",
          kTrain + "[mesh]\nshape = [4]\n[parallel]\ndata = \"fsdp1\"\nsharding_strategy = \"hybrid_shard\"\n",

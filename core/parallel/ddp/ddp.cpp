@@ -35,11 +35,12 @@ std::vector<int64_t> signature(const nn::Model& model) {
 
 }  // namespace
 
-Ddp::Ddp(const RankContext& context, nn::Model& model, DdpOptions options)
+Ddp::Ddp(const RankContext& context, nn::Model& model, DdpOptions options, const MixedPrecision& precision)
     : context_(context),
       model_(model),
       group_(*context.groups.at(0)),
       options_(options),
+      copies_(context, model, precision),
       caps_(BucketCaps::of(options.bucket_cap_mb)),
       hook_(make_hook(options, context, group_)),
       static_pending_(options.static_graph),
@@ -52,10 +53,16 @@ void Ddp::load(const InitialValues& values) {
 
 void Ddp::load_values(const InitialValues& values) {
     const bool root = group_.rank() == GroupRank{0};
-    local_ = allocate_whole(model_, *context_.allocator, root ? &values : nullptr, root);
+    local_ = allocate_whole(model_, *context_.allocator, root ? &values : nullptr, root,
+                            copies_.values_category());
     verify_same_model();
     broadcast_parameters(GroupRank{0}, "ddp.broadcast.initial");
+    copies_.make(local_);
     make_buckets(first_buckets());
+}
+
+Tensor Ddp::input(const Tensor& x) {
+    return cast_input(x, copies_.precision().param, context_);
 }
 
 std::vector<std::vector<nn::Parameter*>> Ddp::first_buckets() const {
@@ -66,7 +73,7 @@ std::vector<std::vector<nn::Parameter*>> Ddp::first_buckets() const {
     // so the bucket that leaves last has the small one.
     std::vector<int64_t> bytes;
     for (const nn::Parameter* parameter : all)
-        bytes.push_back(tensor::count(parameter->shape) * bytes_per_element(DType::float32));
+        bytes.push_back(tensor::count(parameter->shape) * bytes_per_element(copies_.precision().reduce));
     std::vector<std::vector<nn::Parameter*>> buckets;
     for (const std::vector<int32_t>& positions : assign_buckets(bytes, caps_)) {
         auto& bucket = buckets.emplace_back();
@@ -160,7 +167,7 @@ void Ddp::make_buckets(const std::vector<std::vector<nn::Parameter*>>& parameter
             place_[static_cast<std::size_t>(parameter->index)] = {static_cast<int32_t>(b),
                                                                   static_cast<int32_t>(i)};
         }
-        bucket.flat = context_.allocator->empty({bucket.elements}, DType::float32,
+        bucket.flat = context_.allocator->empty({bucket.elements}, copies_.precision().reduce,
                                                 MemoryCategory::communication, bucket.name);
     }
 }
@@ -168,7 +175,7 @@ void Ddp::make_buckets(const std::vector<std::vector<nn::Parameter*>>& parameter
 void Ddp::rebuild_buckets() {
     std::vector<int64_t> bytes;
     for (const nn::Parameter* parameter : arrival_)
-        bytes.push_back(tensor::count(parameter->shape) * bytes_per_element(DType::float32));
+        bytes.push_back(tensor::count(parameter->shape) * bytes_per_element(copies_.precision().reduce));
     auto buckets = assign_buckets(bytes, caps_);
 
     // All ranks cut as rank 0 does: it sends the parameters' order followed by the number of buckets, then
@@ -219,6 +226,7 @@ double Ddp::gradient_norm() {
 
 void Ddp::after_step() {
     drop_gradients(model_);
+    copies_.refresh();
 }
 
 std::vector<int64_t> Ddp::remembered() const {

@@ -8,6 +8,7 @@
 #include "core/parallel/ddp/hooks.h"
 #include "core/parallel/ddp/options.h"
 #include "core/parallel/strategy.h"
+#include "core/parallel/working_copies.h"
 
 namespace meshscope::parallel {
 
@@ -38,18 +39,23 @@ namespace meshscope::parallel {
 /// and
 ///   again before each forward that follows a synchronised one (forward_sync_buffers): floats in one call,
 ///   counts in another. What the other ranks had noted in between is lost.
+/// - Mixed precision: the model has copies in `param` (WorkingCopies); gradients enter their bucket, which is
+///   of `reduce`, from the sum over micro-batches and are freed, and come out of it in float32. The numbers
+///   are those of the reducer with _MixedPrecision, whose copies live from one pass to the next only.
 /// - join: before each forward the ranks count themselves (an all_reduce of one number) and tell those
 /// without
 ///   a batch whether gradients will travel (another one). A rank that has run out answers with zeros; after
 ///   the last step the ranks agree on one that took part in it, and it broadcasts its model.
 class Ddp final : public Strategy {
   public:
-    Ddp(const RankContext& context, nn::Model& model, DdpOptions options);
+    Ddp(const RankContext& context, nn::Model& model, DdpOptions options,
+        const MixedPrecision& precision = {});
 
     void load(const InitialValues& values) override;
     /// load() without its word to the record of who keeps what, for a strategy around this one that says it.
     void load_values(const InitialValues& values);
     void before_forward(const Pass& pass) override;
+    Tensor input(const Tensor& x) override;
     void attach(nn::Tape& tape) override;
     void after_backward(const Pass& pass) override;
     void shadow(const Pass& pass) override;
@@ -110,6 +116,7 @@ class Ddp final : public Strategy {
     nn::Model& model_;
     comm::ProcessGroup& group_;
     DdpOptions options_;
+    WorkingCopies copies_;
     BucketCaps caps_;
     std::unique_ptr<CommHook> hook_;  ///< null: the reducer's own
     std::vector<LocalParameter> local_;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/parallel/ddp/ddp.h"
+#include "core/parallel/mixed_precision_key.h"
 
 namespace meshscope::parallel {
 namespace {
@@ -47,6 +48,7 @@ constexpr StrategyKey kDdpKeys[] = {
      StrategyKey::Flag{[](StrategyOptions& o, bool on) { o.ddp.static_graph = on; }}},
     {"find_unused_parameters", "false",
      StrategyKey::Flag{[](StrategyOptions& o, bool on) { o.ddp.find_unused_parameters = on; }}},
+    kMixedPrecisionKey,
     {"join", "false", StrategyKey::Flag{[](StrategyOptions& o, bool on) { o.ddp.join = on; }}},
     {"divide_by_initial_world_size", "true",
      StrategyKey::Flag{[](StrategyOptions& o, bool on) { o.ddp.divide_by_initial_world_size = on; }}},
@@ -102,6 +104,9 @@ std::vector<Refusal> ddp_refusals(const StrategyOptions& options, const Strategy
     if (options.ddp.static_graph && options.ddp.find_unused_parameters)
         found.push_back({"find_unused_parameters", {"scenario.static_finds_unused", {}}});
     refuse_join(options.ddp, use, found);
+    refuse_precision(
+        use, {"ddp_hook", "gradient_as_bucket_view", "static_graph", "find_unused_parameters", "join"},
+        found);
     return found;
 }
 
@@ -133,7 +138,7 @@ const Declaration kDdp{.id = DataStrategy::ddp,
                                   const StrategyOptions& options) -> std::unique_ptr<Strategy> {
                            DdpOptions ddp = options.ddp;
                            ddp.bucket_cap_mb = options.bucket_cap_mb;
-                           return std::make_unique<Ddp>(context, model, ddp);
+                           return std::make_unique<Ddp>(context, model, ddp, options.precision);
                        }};
 
 }  // namespace meshscope::parallel

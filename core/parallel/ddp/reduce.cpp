@@ -33,6 +33,8 @@ void Ddp::prepare_backward() {
 void Ddp::attach(nn::Tape& tape) {
     if (sync_)
         tape.on_gradient_ready([this](nn::Parameter& parameter) { gradient_ready(parameter); });
+    else if (copies_.active())
+        tape.on_gradient_ready([this](nn::Parameter& parameter) { copies_.keep(parameter); });
     else if (tracks_used())
         tape.on_gradient_ready(
             [this](nn::Parameter& parameter) { used_[static_cast<std::size_t>(parameter.index)] = 1; });
@@ -65,14 +67,15 @@ float Ddp::divisor() {
 void Ddp::copy_in(nn::Parameter& parameter) {
     const tensor::Kernels& kernels = context_.allocator->device().kernels();
     const Tensor part = part_of(parameter);
-    if (!parameter.grad.defined()) {
+    const Tensor grad = copies_.active() ? copies_.take(parameter) : parameter.grad;
+    if (!grad.defined()) {
         kernels.zero(part);
         return;
     }
     const std::string& bucket =
         buckets_[static_cast<std::size_t>(place_[static_cast<std::size_t>(parameter.index)].first)].name;
     const ComputeEvent event(context_.recorder, *context_.allocator, "ddp.copy_to_bucket", bucket);
-    event->copy(part.flat(), parameter.grad.flat());
+    event->copy(part.flat(), grad.flat());
     if (!hook_) event->scale(part, 1.0F / divisor());
     if (options_.gradient_as_bucket_view) parameter.grad = part;
 }
@@ -156,14 +159,20 @@ void Ddp::finish_bucket(Bucket& bucket) {
             parameter->grad = part_of(*parameter);
             continue;
         }
-        if (!parameter->grad.defined())  // another rank used it
+        if (!parameter->grad.defined())  // another rank used it, or it was freed as it entered
             parameter->grad = context_.allocator->empty(parameter->shape, DType::float32,
                                                         MemoryCategory::gradients, parameter->name + " grad");
         to_copy.push_back(parameter);
     }
     if (to_copy.empty()) return;
     const ComputeEvent event(context_.recorder, *context_.allocator, "ddp.copy_from_bucket", bucket.name);
-    for (nn::Parameter* parameter : to_copy) event->copy(parameter->grad.flat(), part_of(*parameter).flat());
+    for (nn::Parameter* parameter : to_copy) {
+        const Tensor part = part_of(*parameter);
+        if (part.dtype() == DType::float32)
+            event->copy(parameter->grad.flat(), part.flat());
+        else
+            event->cast(parameter->grad.flat(), part.flat());
+    }
 }
 
 void Ddp::forget_used() {

@@ -7,6 +7,7 @@
 
 #include "core/mesh/mesh_offers.h"
 #include "core/parallel/fsdp1/fsdp1.h"
+#include "core/parallel/mixed_precision_key.h"
 #include "core/parallel/unit_keys.h"
 
 namespace meshscope::parallel {

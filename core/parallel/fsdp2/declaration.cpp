@@ -6,6 +6,7 @@
 
 #include "core/mesh/roles.h"
 #include "core/parallel/fsdp2/fsdp2.h"
+#include "core/parallel/mixed_precision_key.h"
 #include "core/parallel/unit_keys.h"
 
 namespace meshscope::parallel {
@@ -14,20 +15,6 @@ namespace {
 constexpr std::array<std::string_view, 3> kGradientSyncs{"last", "all_reduce_last", "every"};
 
 constexpr int64_t kMostPrefetchedUnits = 1 << 16;
-
-/// Reduces in the parameters' own float32 unless told another (PyTorch 2.15).
-constexpr StrategyKey kFsdp2PrecisionKeys[] = {
-    {"param", "\"float32\"",
-     StrategyKey::Word{kParamTypes,
-                       [](StrategyOptions& o, std::size_t place) {
-                           o.precision.param = *parse_dtype(kParamTypes.at(place));
-                       }}},
-    {"reduce", "by strategy",
-     StrategyKey::Word{kReduceTypes,
-                       [](StrategyOptions& o, std::size_t place) {
-                           o.precision.reduce = *parse_dtype(kReduceTypes.at(place));
-                       }}},
-};
 
 /// Ranks of a shard group, into which a cp dim is flattened; 0: the mesh does not say.
 int64_t shard_ranks(const StrategyUse& use) {
@@ -103,8 +90,7 @@ constexpr StrategyKey kFsdp2Keys[] = {
                               o.fsdp2.forward_prefetch_units = static_cast<int32_t>(units);
                           }}},
     kUnitsKey,
-    {"mixed_precision", "(none)",
-     StrategyKey::Table{[] { return std::span<const StrategyKey>(kFsdp2PrecisionKeys); }}},
+    kMixedPrecisionKey,
     {"reshard_after_backward", "true",
      StrategyKey::Flag{[](StrategyOptions& o, bool on) { o.fsdp2.reshard_after_backward = on; }}},
     {"gradient_sync", "\"last\"",

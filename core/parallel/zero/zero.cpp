@@ -8,12 +8,17 @@
 #include "core/parallel/gradient_norm.h"
 #include "core/parallel/read_into.h"
 #include "core/parallel/record_ownership.h"
+#include "core/parallel/working_copies.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::parallel {
 
 Zero::Zero(const RankContext& context, nn::Model& model, ZeroStage stage, const ZeroOptions& options)
-    : context_(context), model_(model), group_(*context.groups.at(0)), stage_(stage) {
+    : context_(context),
+      model_(model),
+      group_(*context.groups.at(0)),
+      stage_(stage),
+      precision_(options.precision) {
     make_buckets(options.bucket_cap_mb);
 }
 
@@ -23,7 +28,7 @@ void Zero::make_buckets(const std::optional<double>& bucket_cap_mb) {
     std::ranges::reverse(arriving);
     std::vector<int64_t> bytes;
     for (const nn::Parameter* parameter : arriving)
-        bytes.push_back(tensor::count(parameter->shape) * bytes_per_element(DType::float32));
+        bytes.push_back(tensor::count(parameter->shape) * bytes_per_element(precision_.reduce));
 
     place_.resize(arriving.size());
     for (const std::vector<int32_t>& positions : assign_buckets(bytes, BucketCaps::of(bucket_cap_mb))) {
@@ -44,21 +49,45 @@ void Zero::make_buckets(const std::optional<double>& bucket_cap_mb) {
 
 void Zero::load(const InitialValues& values) {
     for (Bucket& bucket : buckets_) {
-        bucket.values = context_.allocator->zeros({bucket.layout.elements}, DType::float32,
-                                                  MemoryCategory::parameters, bucket.name + " parameters");
-        for (std::size_t i = 0; i < bucket.parameters.size(); ++i) {
-            nn::Parameter& parameter = *bucket.parameters[i];
-            parameter.value =
-                bucket.values.slice(bucket.layout.first[i], bucket.layout.sizes[i]).view(parameter.shape);
-            read_into(parameter.value, values, parameter, 0);
-        }
+        read_values(bucket, values);
         record_flat_whole(context_, bucket.name, bucket.parameters, bucket.layout, group_.rank().value);
-        const int64_t mine = bucket.layout.shard_elements() * group_.rank().value;
+        const Tensor updated = bucket.master.defined() ? bucket.master : part_of(bucket);
         for (const FlatLayout::Piece& piece : bucket.pieces)
             local_.push_back({bucket.parameters[piece.parameter],
-                              bucket.values.slice(mine + piece.first_in_shard, piece.elements),
-                              piece.first_in_parameter, true});
+                              updated.slice(piece.first_in_shard, piece.elements), piece.first_in_parameter,
+                              true});
     }
+}
+
+Tensor Zero::part_of(const Bucket& bucket) const {
+    const int64_t part = bucket.layout.shard_elements();
+    return bucket.values.slice(part * group_.rank().value, part);
+}
+
+void Zero::read_values(Bucket& bucket, const InitialValues& values) {
+    const bool mixed = precision_.param != DType::float32;
+    bucket.values = context_.allocator->zeros({bucket.layout.elements}, precision_.param,
+                                              MemoryCategory::parameters, bucket.name + " parameters");
+    for (std::size_t i = 0; i < bucket.parameters.size(); ++i) {
+        nn::Parameter& parameter = *bucket.parameters[i];
+        parameter.value =
+            bucket.values.slice(bucket.layout.first[i], bucket.layout.sizes[i]).view(parameter.shape);
+        if (!mixed) {
+            read_into(parameter.value, values, parameter, 0);
+            continue;
+        }
+        const Tensor exact = context_.allocator->empty(parameter.shape, DType::float32,
+                                                       MemoryCategory::temporaries, parameter.name);
+        read_into(exact, values, parameter, 0);
+        const ComputeEvent event(context_.recorder, *context_.allocator, "cast", bucket.name);
+        event->cast(parameter.value, exact);
+    }
+    if (!mixed) return;
+    bucket.master = context_.allocator->zeros({bucket.layout.shard_elements()}, DType::float32,
+                                              MemoryCategory::optimizer_state, bucket.name + " float32 part");
+    for (const FlatLayout::Piece& piece : bucket.pieces)
+        read_into(bucket.master.slice(piece.first_in_shard, piece.elements), values,
+                  *bucket.parameters[piece.parameter], piece.first_in_parameter);
 }
 
 void Zero::before_forward(const Pass&) {
@@ -74,13 +103,20 @@ void Zero::gradient_ready(nn::Parameter& parameter) {
     Bucket& bucket = buckets_[b];
     if (!bucket.gradients.defined())  // zeros: micro-batches add to it, and the padding stays 0
         bucket.gradients = context_.allocator->zeros(
-            {bucket.layout.elements}, DType::float32,
+            {bucket.layout.elements}, precision_.reduce,
             stage_ == ZeroStage::optimizer ? MemoryCategory::gradients : MemoryCategory::communication,
             bucket.name + " gradients");
     const Tensor part = bucket.gradients.slice(bucket.layout.first[i], bucket.layout.sizes[i]);
-    {
+    const float share = 1.0F / static_cast<float>(group_.size());
+    if (parameter.grad.dtype() == DType::float32 && precision_.reduce == DType::float32) {
         const ComputeEvent event(context_.recorder, *context_.allocator, "flat.copy_in", bucket.name);
-        event->axpy(part, 1.0F / static_cast<float>(group_.size()), parameter.grad.flat());
+        event->axpy(part, share, parameter.grad.flat());
+    } else {
+        const Tensor fresh = cast_to(parameter.grad.flat(), precision_.reduce, MemoryCategory::temporaries,
+                                     parameter.name + " grad", context_, bucket.name);
+        const ComputeEvent event(context_.recorder, *context_.allocator, "flat.copy_in", bucket.name);
+        event->scale(fresh, share);
+        event->add(part, part, fresh);
     }
     parameter.grad = {};
     if (--bucket.waiting_for == 0 && stage_ == ZeroStage::gradients) scatter(bucket);
@@ -88,7 +124,7 @@ void Zero::gradient_ready(nn::Parameter& parameter) {
 
 void Zero::scatter(Bucket& bucket) {
     if (on_its_way_) settle(*on_its_way_);
-    bucket.scattered = context_.allocator->empty({bucket.layout.shard_elements()}, DType::float32,
+    bucket.scattered = context_.allocator->empty({bucket.layout.shard_elements()}, precision_.reduce,
                                                  MemoryCategory::gradients, bucket.name + " gradient part");
     if (context_.recorder)
         context_.recorder->depend(Stream::reduce_scatter, context_.recorder->last_event(Stream::compute));
@@ -126,6 +162,10 @@ void Zero::after_backward(const Pass& pass) {
     if (on_its_way_) settle(*on_its_way_);
     if (context_.recorder)
         context_.recorder->depend(Stream::compute, context_.recorder->last_event(Stream::reduce_scatter));
+    if (!pass.last) return;
+    for (Bucket& bucket : buckets_)
+        bucket.gradient_part = cast_to(bucket.gradient_part, DType::float32, MemoryCategory::gradients,
+                                       bucket.name + " gradient part", context_, bucket.name);
 }
 
 std::vector<Tensor> Zero::gradients() const {
@@ -141,7 +181,12 @@ double Zero::gradient_norm() {
 }
 
 void Zero::after_step() {
-    for (Bucket& bucket : buckets_) bucket.gradient_part = {};
+    for (Bucket& bucket : buckets_) {
+        bucket.gradient_part = {};
+        if (!bucket.master.defined()) continue;
+        const ComputeEvent event(context_.recorder, *context_.allocator, "cast", bucket.name);
+        event->cast(part_of(bucket), bucket.master);
+    }
     gather_parameters();
 }
 
@@ -150,13 +195,11 @@ void Zero::gather_parameters() {
         context_.recorder->depend(Stream::all_gather, context_.recorder->last_event(Stream::compute));
     std::vector<comm::Work> gathers;
     const int64_t rank = group_.rank().value;
-    for (const Bucket& bucket : buckets_) {
-        const int64_t part = bucket.layout.shard_elements();
-        gathers.push_back(group_.all_gather(bucket.values, bucket.values.slice(part * rank, part), {},
+    for (const Bucket& bucket : buckets_)
+        gathers.push_back(group_.all_gather(bucket.values, part_of(bucket), {},
                                             {.stream = Stream::all_gather,
                                              .cause = {"zero.all_gather.parameters", bucket.name},
                                              .padding = bucket.layout.padding_of(rank)}));
-    }
     for (comm::Work& gather : gathers) gather.wait();
 }
 

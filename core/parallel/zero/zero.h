@@ -8,6 +8,7 @@
 #include "core/parallel/ddp/buckets.h"
 #include "core/parallel/fsdp1/flat_layout.h"
 #include "core/parallel/fsdp1/options.h"
+#include "core/parallel/mixed_precision.h"
 #include "core/parallel/strategy.h"
 
 namespace meshscope::parallel {
@@ -16,7 +17,8 @@ enum class ZeroStage : uint8_t { optimizer = 1, gradients = 2, parameters = 3 };
 
 struct ZeroOptions {
     std::optional<double> bucket_cap_mb;  ///< as DDP's; absent: 1 MiB, then 25
-    Fsdp1Options units;                   ///< stage 3: units and prefetch
+    Fsdp1Options units;                   ///< stage 3: units, prefetch and precision
+    MixedPrecision precision;             ///< stages 1 and 2
 };
 
 /// ZeRO stages 1 and 2 (arXiv 1910.02054): every rank holds the whole parameters but updates only its part of
@@ -30,6 +32,11 @@ struct ZeroOptions {
 ///
 /// Bytes a rank, Ψ parameters, N ranks, float32 and Adam: 4Ψ + 4Ψ + 8Ψ/N, and 4Ψ + 4Ψ/N + 8Ψ/N. Sent in a
 /// step: 2·(N-1)/N · 4Ψ, as DDP's.
+///
+/// Mixed precision, as the paper has it: all parameters in `param`, this rank's part in float32 too, which
+/// the optimizer updates and the parameters are copied from before they are gathered; gradients, fresh in
+/// `param`, are summed, kept and sent in `reduce`, and the optimizer gets float32. 2Ψ + 4Ψ + 12Ψ/N with
+/// gradients in float32.
 class Zero final : public Strategy {
   public:
     /// `stage` optimizer or gradients; see make_zero for the third.
@@ -37,6 +44,7 @@ class Zero final : public Strategy {
 
     void load(const InitialValues& values) override;
     void before_forward(const Pass& pass) override;
+    Tensor input(const Tensor& x) override { return cast_input(x, precision_.param, context_); }
     void before_backward(const Pass& pass) override { before_forward(pass); }
     void attach(nn::Tape& tape) override;
     void after_backward(const Pass& pass) override;
@@ -52,6 +60,7 @@ class Zero final : public Strategy {
         FlatLayout layout;
         std::vector<FlatLayout::Piece> pieces;  ///< of this rank
         Tensor values;                          ///< all parameters; this rank updates its part
+        Tensor master;                          ///< its part in float32, where `values` are of another type
         Tensor gradients;                       ///< all, until they are scattered
         Tensor scattered;                       ///< this rank's part, just reduced
         Tensor gradient_part;                   ///< this rank's part, summed over micro-batches
@@ -64,11 +73,14 @@ class Zero final : public Strategy {
     void scatter(Bucket& bucket);
     void settle(Bucket& bucket);
     void gather_parameters();
+    void read_values(Bucket& bucket, const InitialValues& values);
+    Tensor part_of(const Bucket& bucket) const;  ///< of `values`, this rank's
 
     RankContext context_;
     nn::Model& model_;
     comm::ProcessGroup& group_;
     ZeroStage stage_;
+    MixedPrecision precision_;
     std::vector<Bucket> buckets_;
     std::vector<std::pair<std::size_t, std::size_t>> place_;  ///< by parameter index: bucket, position
     std::vector<LocalParameter> local_;
