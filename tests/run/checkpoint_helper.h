@@ -24,6 +24,9 @@ inline const std::string kFsdp1 = "[mesh]\nshape = [4]\n[parallel]\ndata = \"fsd
 inline const std::string kZero1 = "[mesh]\nshape = [3]\n[parallel]\ndata = \"zero1\"\n";
 inline const std::string kZero2 = "[mesh]\nshape = [4]\n[parallel]\ndata = \"zero2\"\n";
 
+inline const std::string kMixedDdp = kDdp3 + "mixed_precision.param = \"bfloat16\"\n";
+inline const std::string kMixedZero2 = kZero2 + "mixed_precision.param = \"bfloat16\"\n";
+
 inline const std::string kDp = "[mesh]\nshape = [3]\n[parallel]\ndata = \"dp\"\n";
 inline const std::string kOffload =
     "[mesh]\nshape = [4]\n[parallel]\ndata = \"fsdp2\"\ncpu_offload = true\nreshard_after_forward = 2\n";

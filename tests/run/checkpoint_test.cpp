@@ -45,8 +45,9 @@ int64_t collectives(const run::RunResult& result, const std::string& rule) {
 }  // namespace
 
 TEST_CASE("five steps, a checkpoint and five more are ten steps, bit for bit") {
-    const std::string parallel = GENERATE(kSingle, kDdp3, kFsdp4, kFsdp8, kHsdp, kFsdp1, kZero1, kZero2, kTp,
-                                          kFsdpTp, kPpDdp, kPpZero, kPpTp, kDp, kOffload, kStatic);
+    const std::string parallel =
+        GENERATE(kSingle, kDdp3, kFsdp4, kFsdp8, kHsdp, kFsdp1, kZero1, kZero2, kTp, kFsdpTp, kPpDdp, kPpZero,
+                 kPpTp, kDp, kOffload, kStatic, kMixedDdp, kMixedZero2);
     const std::string optimizer = GENERATE(kAdamw, kMomentum);
     const std::string kind = GENERATE("sharded", "rank0");
     INFO(parallel << optimizer << kind);
@@ -105,7 +106,7 @@ TEST_CASE(
     "ranks that drop all they have and go on from what was just saved train as if nothing had happened") {
     static test::Sample sample(3);
     const std::string parallel = GENERATE(kSingle, kDdp3, kFsdp4, kHsdp, kFsdp1, kZero1, kZero2, kFsdpTp,
-                                          kPpDdp, kPpZero, kDp, kOffload, kStatic);
+                                          kPpDdp, kPpZero, kDp, kOffload, kStatic, kMixedDdp, kMixedZero2);
     const std::string kind = GENERATE("sharded", "rank0");
     if (!sample.takes()) return;
     INFO(parallel << kind);
