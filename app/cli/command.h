@@ -40,7 +40,7 @@ struct CommandContext {
     std::string program_folder{};          ///< where the executable lies; data may lie beside it
     std::function<std::string(const char* name)> environment{};  ///< "" when unset; the only way to getenv
     std::function<std::unique_ptr<run::Backends>()> make_backends{};  ///< the registry
-    const std::atomic<bool>* cancelled = nullptr;                     ///< set by Ctrl-C and SIGTERM
+    const std::atomic<bool>* cancelled = nullptr;                     ///< set by Ctrl-C, SIGTERM, SIGHUP
     const std::atomic<int>* signal = nullptr;                         ///< which of them, 0 for neither
     std::atomic<bool>* polled = nullptr;                              ///< see Polling
 
@@ -54,7 +54,7 @@ struct CommandContext {
     /// Set when its JSON goes to a file: then an exception is told on stderr, in words and as JSON.
     bool json_errors_aside = false;
 
-    /// SIGINT or SIGTERM where this process was told to stop, else 0.
+    /// SIGINT, SIGTERM or SIGHUP where this process was told to stop, else 0.
     int stop_signal() const { return signal ? signal->load() : 0; }
     std::string text(const Message& message) const { return catalogue.text(message, language); }
     std::string text(const std::string& id, std::vector<MessageArg> args = {}) const {

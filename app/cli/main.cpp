@@ -38,6 +38,8 @@ std::atomic<bool> g_polled{false};     ///< what runs looks at g_cancelled
 extern "C" void on_interrupt(int signal) {
     int none = 0;
     g_signal.compare_exchange_strong(none, signal);
+    // A terminal that is closed says so twice, by the shell and by the system: that is one wish, not two.
+    if (signal == SIGHUP && g_cancelled && g_polled) return;
     // A second Ctrl-C means it, and where nobody looks at the flag the first does: the default action ends
     // the process at once.
     if (g_cancelled.exchange(true) || !g_polled) {
@@ -180,6 +182,8 @@ int run_program(int argc, char** argv) {
     context.polled = &g_polled;
     std::signal(SIGINT, on_interrupt);
     std::signal(SIGTERM, on_interrupt);
+    // A closed terminal ends a run as SIGTERM does; under nohup, which ignores it, it goes on.
+    if (std::signal(SIGHUP, on_interrupt) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
     std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is a failed write: what was begun is cleaned up
     std::signal(SIGXFSZ, SIG_IGN);  // and so is a file that may not grow any more
     // What nobody reads need not be computed to its end.

@@ -12,6 +12,7 @@
 #include "app/cli/divergence.h"
 #include "app/cli/line_at_once.h"
 #include "app/cli/outputs.h"
+#include "app/cli/parts_left.h"
 #include "app/cli/run_json.h"
 #include "app/cli/run_progress.h"
 #include "app/cli/run_tell.h"
@@ -23,13 +24,14 @@
 #include "core/base/error.h"
 #include "core/base/one_process.h"
 #include "core/base/replace_file.h"
-#include "core/base/shell_word.h"
 #include "core/base/text.h"
 #include "core/launch/placement.h"
 #include "core/run/fit.h"
+#include "core/run/merge.h"
 #include "core/run/plan.h"
 #include "core/scenario/words.h"
 #include "core/trace/part_file.h"
+#include "core/trace/recorded.h"
 #include "core/trace/store.h"
 
 namespace meshscope::cli {
@@ -53,14 +55,19 @@ void write_partial(const RunArguments& options, const launch::Placement& placeme
     const std::string own = context.environment(kOwnFolderVariable);
     if (own.empty() && placement.rank != 0) return;
     try {
-        trace::write_trace(trace,
-                           own.empty() ? options.trace : part_file(own, placement.round, placement.rank));
-        if (!own.empty()) return;
+        if (!own.empty()) return trace::write_trace(trace, part_file(own, placement.round, placement.rank));
+        if (trace::unrecorded_ranks(trace).empty()) {
+            trace::write_trace(trace, options.trace);
+        } else {  // one rank's losses are not the run's
+            trace::Trace alone = trace;
+            run::forget_means(alone.info);
+            trace::write_trace(alone, options.trace);
+        }
         if (!options.quiet) context.err << context.text("cli.run.partial", {{"path", options.trace}}) << '\n';
         if (!backends::has_processes(trace.info.backend))
             remove_parts(options, trace);
         else if (!options.quiet)  // each process has its own record, and this one could not get the others'
-            context.err << context.text("cli.run.parts_left", {{"path", shell_word(options.trace)}}) << '\n';
+            tell_parts_left(options.trace, context);
     } catch (const Error& error) {  // the run's own failure is the one that is reported
         context.err << "meshscope: " << context.text(error.message()) << '\n';
     }
@@ -72,9 +79,7 @@ void write_outputs(const RunArguments& options, const run::RunResult& result, Co
         try {
             trace::write_trace(*result.trace, options.trace);
         } catch (const IoError&) {  // what was recorded is not lost with it
-            if (trace::has_parts(options.trace, static_cast<int32_t>(result.trace->ranks.size())))
-                context.err << context.text("cli.run.parts_left", {{"path", shell_word(options.trace)}})
-                            << '\n';
+            tell_parts_left(options.trace, context);
             throw;
         }
         remove_parts(options, *result.trace);

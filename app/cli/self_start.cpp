@@ -10,11 +10,11 @@
 
 #include "app/cli/finish_writing.h"
 #include "app/cli/machine.h"
+#include "app/cli/parts_left.h"
 #include "backends/registry.h"
 #include "core/base/cause.h"
 #include "core/base/error.h"
 #include "core/base/same_file.h"
-#include "core/base/shell_word.h"
 #include "core/base/start_thread.h"
 #include "core/base/temporary_folder.h"
 #include "core/run/recover.h"
@@ -218,8 +218,7 @@ void run_in_own_processes(const std::string& backend, int32_t ranks, int32_t max
         if (talks) context.err << context.text("cli.run.partial", {{"path", trace}}) << '\n';
     }
     // Who was killed left its steps there, and nothing else; under mpiexec all ranks are.
-    if (talks && trace::has_parts(trace, ranks))
-        context.err << context.text("cli.run.parts_left", {{"path", shell_word(trace)}}) << '\n';
+    if (talks) tell_parts_left(trace, context);
     const launch::Failure& root = result.failures.front();
     // Rank 0 had written to who has enough by now (`| head`).
     if (root.id.empty() && context.exit_code == ExitCode::reader_gone) return;

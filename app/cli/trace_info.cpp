@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "core/base/message.h"
+#include "core/base/rank_set.h"
 #include "core/scenario/scenario.h"
 #include "core/trace/ended.h"
 #include "core/trace/recorded.h"
@@ -89,6 +90,7 @@ struct Summary {
     int64_t events = 0, hops = 0, first = trace::first_recorded_step(trace);
     int32_t planned = planned_steps(run);
     std::optional<Message> ended = trace::early_end(run, planned);
+    std::vector<int32_t> missing = trace::unrecorded_ranks(trace);
 
     explicit Summary(const trace::Trace& of) : trace(of) {
         const TraceDatabase database(trace);
@@ -119,6 +121,7 @@ ordered_json json_of(const Summary& s, const CommandContext& context) {
             {"planned_steps", known(s.planned >= 0, s.planned)},
             {"ended",
              s.ended ? ordered_json{{"id", s.ended->id}, {"text", context.text(*s.ended)}} : ordered_json()},
+            {"missing_ranks", s.missing},
             {"losses", run.losses},
             {"grad_norms", run.grad_norms},
             {"first_recorded_step", known(s.recorded, s.first)},
@@ -158,10 +161,12 @@ void print_facts(const Summary& s, CommandContext& context) {
     if (!run.mesh_shape.empty()) row("cli.trace.mesh", numbers(run.mesh_shape) + " (" + mesh_names + ")");
     row("cli.trace.steps", steps_text(s, context));
     row("cli.trace.ended", s.ended ? context.text(*s.ended) : std::string());
+    const std::string unknown = context.text("cli.trace.not_recorded");
+    if (!s.missing.empty())
+        row("cli.trace.missing", context.text("cli.trace.missing_ranks", {{"ranks", rank_list(s.missing)}}));
     if (!run.losses.empty())
         row("cli.trace.loss",
             trace::to_text(Cell{run.losses.front()}) + " → " + trace::to_text(Cell{run.losses.back()}));
-    const std::string unknown = context.text("cli.trace.not_recorded");
     row("cli.trace.events", s.recorded ? std::to_string(s.events) : unknown);
     row("cli.trace.hops", s.has_hops ? std::to_string(s.hops) : unknown);
     print_table(table, context.out);

@@ -167,6 +167,7 @@ std::span<const ExitCodeText> exit_codes() {
                                        ExitCodeText{peer_lost, "exit.peer_lost"},
                                        ExitCodeText{diverged, "exit.diverged"},
                                        ExitCodeText{timeout, "exit.timeout"},
+                                       ExitCodeText{hung_up, "exit.hung_up"},
                                        ExitCodeText{interrupted, "exit.interrupted"},
                                        ExitCodeText{reader_gone, "exit.reader_gone"},
                                        ExitCodeText{terminated, "exit.terminated"}};

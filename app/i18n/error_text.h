@@ -23,6 +23,7 @@ enum class ExitCode : int {
     peer_lost = 75,
     diverged = 79,  ///< the training came to NaN or Inf
     timeout = 124,
+    hung_up = 129,      ///< its terminal was closed: 128 + SIGHUP
     interrupted = 130,  ///< Ctrl-C: 128 + SIGINT, as shells count it
     reader_gone = 141,  ///< whoever read standard output has enough: 128 + SIGPIPE
     terminated = 143    ///< 128 + SIGTERM

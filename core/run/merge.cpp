@@ -115,7 +115,11 @@ std::vector<double> mean_by_step(const StepValues& by_rank) {
             ++ranks[s];
         }
     }
-    for (std::size_t s = 0; s < mean.size(); ++s) mean[s] /= ranks[s];
+    for (std::size_t s = 0; s < mean.size(); ++s) {
+        mean[s] /= ranks[s];
+        // Every NaN is told alike, as it reads back from a file: which sign it has says nothing.
+        if (std::isnan(mean[s])) mean[s] = std::numeric_limits<double>::quiet_NaN();
+    }
     return mean;
 }
 
@@ -154,6 +158,11 @@ RunResult merge_run(const RunPlan& plan, std::vector<RankResult> results) {
     run.trace = std::make_shared<const trace::Trace>(
         trace::merge(std::move(info), plan.groups.groups, take_records(results)));
     return run;
+}
+
+void forget_means(trace::RunInfo& info) {
+    info.losses.clear();
+    info.grad_norms.clear();
 }
 
 trace::Trace partial_trace(trace::RunInfo info, std::vector<trace::Group> groups,

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <map>
+#include <system_error>
 #include <utility>
 
 #include "core/base/diagnosis.h"
@@ -56,6 +58,14 @@ int says(const std::string& failure, const std::string& id) {
     return failure.find(",\"diagnosis\":{") == std::string::npos ? 1 : 2;
 }
 
+/// The steps that every rank with a record finished: parts end with a whole step, and plain calls are one.
+int32_t whole_steps(const trace::Trace& trace) {
+    int32_t steps = std::numeric_limits<int32_t>::max();
+    for (const trace::RankTrace& rank : trace.ranks)
+        if (!rank.events.empty()) steps = std::min(steps, rank.events.back().step + 1);
+    return steps == std::numeric_limits<int32_t>::max() ? 0 : steps;
+}
+
 bool of_one_run(const trace::Trace& a, const trace::Trace& b) {
     return a.info.scenario == b.info.scenario && a.ranks.size() == b.ranks.size() &&
            a.groups.size() == b.groups.size();
@@ -84,11 +94,35 @@ Recovered recover(const std::string& trace_path) {
     }
     recovered.trace = partial_trace(std::move(info), head.groups, std::move(results), "");
     trace::RunInfo& made = recovered.trace.info;
-    // Plain calls are one step, without a loss.
-    const auto recorded = [](const trace::RankTrace& rank) { return !rank.events.empty(); };
-    if (made.losses.empty() && std::ranges::any_of(recovered.trace.ranks, recorded)) made.steps = 1;
+    if (!recovered.missing.empty()) forget_means(made);
+    made.steps = std::max(made.steps, whole_steps(recovered.trace));
     made.failure = failure_json(Error({"run.recovered", {{"steps", int64_t{made.steps}}}}));
     return recovered;
+}
+
+Left left_beside(const std::string& trace_path) {
+    Left left;
+    int64_t newest = 0;
+    for (int32_t rank = 0; !trace_path.empty() && rank < kMostRunRanks; ++rank) {
+        const std::string path = trace::part_path(trace_path, rank);
+        std::error_code error;
+        if (!std::filesystem::exists(path, error)) continue;
+        try {
+            const trace::Part part = trace::read_part(path);
+            if (part.head.rank != rank || (left.parts > 0 && part.head.run < newest)) continue;
+            const auto& events = part.record.events;
+            const auto steps = std::max(static_cast<int32_t>(part.losses.size()),
+                                        events.empty() ? 0 : events.back().step + 1);
+            if (left.parts == 0 || part.head.run > newest)
+                left = {0, static_cast<int32_t>(part.head.info.mesh_ranks.size()), steps};
+            newest = part.head.run;
+            left.steps = std::min(left.steps, steps);
+            ++left.parts;
+        } catch (const Error&) {  // cut within its head, or not ours
+            continue;
+        }
+    }
+    return left;
 }
 
 trace::Trace join_parts(std::map<int32_t, trace::Trace> parts, const std::string& failure_id) {
@@ -116,7 +150,11 @@ trace::Trace join_parts(std::map<int32_t, trace::Trace> parts, const std::string
         result.grad_norms = std::move(part.info.grad_norms);
         result.record = record_of(std::move(part), static_cast<std::size_t>(rank));
     }
-    return partial_trace(std::move(info), std::move(groups), std::move(results), std::move(failure));
+    trace::Trace joined =
+        partial_trace(std::move(info), std::move(groups), std::move(results), std::move(failure));
+    const auto is_there = [&](int32_t rank) { return parts.contains(rank); };
+    if (!std::ranges::all_of(joined.info.mesh_ranks, is_there)) forget_means(joined.info);
+    return joined;
 }
 
 }  // namespace meshscope::run

@@ -56,7 +56,14 @@ std::optional<int32_t> first_not_finite_step(const RunInfo& info) {
 }
 
 std::optional<Message> early_end(const RunInfo& info, int32_t planned_steps) {
-    if (const auto failure = read_failure(info.failure)) return failure->message;
+    if (const auto failure = read_failure(info.failure)) {
+        Message message = failure->message;
+        if (message.id == kRecovered && planned_steps >= 0) {
+            message.id = "run.recovered_of";
+            message.args.push_back({"planned", int64_t{planned_steps}});
+        }
+        return message;
+    }
     // Of another version, or damaged: that it failed is known.
     if (!info.failure.empty()) return Message{"view.end.unknown", {}};
     if (const auto step = first_not_finite_step(info))

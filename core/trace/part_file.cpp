@@ -201,7 +201,8 @@ void PartWriter::write(std::span<const std::byte> bytes) {
         const ssize_t written = file_ < 0 ? -1 : ::write(file_, bytes.data(), bytes.size());
         if (written < 0 && errno == EINTR) continue;
         if (written < 0)
-            failure_ = cannot_write(path_, errno);
+            failure_ = Message{"part.cannot_write",
+                               {{"path", path_}, {"reason", *cannot_write(path_, errno).find("reason")}}};
         else
             bytes = bytes.subspan(static_cast<std::size_t>(written));
     }

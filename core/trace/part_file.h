@@ -44,7 +44,7 @@ class PartWriter {
     /// One chunk. Cost: one copy and one write().
     void append(const RankRecord& rows, std::span<const double> losses, std::span<const double> grad_norms);
 
-    /// "file.cannot_write" {path, reason}.
+    /// "part.taken" {path}, "part.cannot_write" {path, reason}.
     const std::optional<Message>& failure() const { return failure_; }
 
   private:

@@ -163,6 +163,7 @@ class Writer {
             }
         }
         const int64_t recorded = first_recorded_step(trace_);
+        const std::vector<int32_t> missing = unrecorded_ranks(trace_);
         const auto count =
             std::max({static_cast<std::size_t>(info.steps), info.losses.size(), info.grad_norms.size()});
         table("step_info", 6, [&](TableWriter& rows) {
@@ -170,7 +171,7 @@ class Writer {
                 rows.add(static_cast<int64_t>(i));
                 i < info.losses.size() ? rows.add(info.losses[i]) : rows.null();
                 i < info.grad_norms.size() ? rows.add(info.grad_norms[i]) : rows.null();
-                if (info.level == Level::off || static_cast<int64_t>(i) < recorded) {
+                if (info.level == Level::off || static_cast<int64_t>(i) < recorded || !missing.empty()) {
                     rows.null().null().null().end_row();  // unknown is not zero
                     continue;
                 }
@@ -197,6 +198,7 @@ class Writer {
 
     void rank_info() {
         const std::vector<std::string> coordinate = coordinates();
+        const std::vector<int32_t> missing = unrecorded_ranks(trace_);
         table("rank_info", 10, [&](TableWriter& rows) {
             for (std::size_t r = 0; r < trace_.ranks.size(); ++r) {
                 const RankTrace& rank = trace_.ranks[r];
@@ -217,7 +219,8 @@ class Writer {
                 coordinate[r].empty() ? rows.null() : rows.add(std::string_view(coordinate[r]));
                 const std::vector<int32_t>& node = trace_.info.node_of_rank;
                 node.empty() ? rows.null() : rows.add(int64_t{node[r]});
-                if (trace_.info.level == Level::off)
+                if (trace_.info.level == Level::off ||
+                    std::ranges::binary_search(missing, static_cast<int32_t>(r)))
                     rows.null().null().null().null();
                 else
                     rows.add(static_cast<int64_t>(rank.events.size()))

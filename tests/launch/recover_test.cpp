@@ -63,3 +63,19 @@ TEST_CASE("what a killed run recorded can be recovered, whole steps only") {
     CHECK(again.exit_code == 2);
     CHECK(program::run({"trace", "recover", trace, "-o", folder.file("b.mscope")}).exit_code == 0);
 }
+
+TEST_CASE("a run whose terminal is closed writes its trace, as one that is told to end does") {
+    const std::string backend = GENERATE(as<std::string>(), "threads", "tcp");
+    CAPTURE(backend);
+    const Folder folder;
+    const std::string trace = folder.file("t.mscope");
+    Child child(
+        {"run", folder.write("long.toml", scenario(200'000)), "-q", "--backend", backend, "--trace", trace},
+        folder.file("out"), folder.file("err"), {});
+    std::error_code ignored;
+    REQUIRE(within(60, [&] { return fs::file_size(trace + ".rank-1.part", ignored) + 1 > 20'000; }));
+    child.send(SIGHUP);
+    child.send(SIGHUP);  // by the shell, and by the system
+    CHECK(child.wait(20) == 128 + SIGHUP);
+    CHECK(info(trace).at("steps") > 0);
+}

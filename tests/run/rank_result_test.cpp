@@ -163,7 +163,12 @@ TEST_CASE("what the processes of a failed run left is joined with every stretch 
             if (other != r) part.ranks[other] = {};
         left.emplace(static_cast<int32_t>(r), std::move(part));
     }
+    std::map<int32_t, trace::Trace> without_one = left;
+    without_one.erase(2);
+    CHECK(whole->info.losses.size() > 0);
+    CHECK(run::join_parts(std::move(without_one), "comm.peer_lost").info.losses.empty());
     const trace::Trace joined = run::join_parts(std::move(left), "comm.peer_lost");
+    CHECK(joined.info.losses.size() == whole->info.losses.size());
     for (std::size_t r = 0; r < whole->ranks.size(); ++r) {
         CHECK(joined.ranks[r].hops.size() == whole->ranks[r].hops.size());
         CHECK(joined.ranks[r].pieces.size() == whole->ranks[r].pieces.size());

@@ -6,7 +6,10 @@
 
 #include "backends/registry.h"
 #include "core/base/error.h"
+#include "core/trace/ended.h"
 #include "core/trace/part_file.h"
+#include "core/trace/query.h"
+#include "core/trace/recorded.h"
 #include "tests/folder.h"
 #include "tests/run/apart.h"
 #include "tests/run/same_record.h"
@@ -93,6 +96,10 @@ TEST_CASE("one lost part, one cut part and the parts of an older run are told an
     const std::string second = trace::part_path(options.parts, 1);
     std::filesystem::resize_file(second, std::filesystem::file_size(second) - 1);
     folder.write("t.mscope.rank-2.part", stale);
+    const run::Left left = run::left_beside(options.parts);
+    CHECK(left.parts == 2);
+    CHECK(left.ranks == 3);
+    CHECK(left.steps == 2);
     const run::Recovered recovered = run::recover(options.parts);
     CHECK(recovered.missing == std::vector<int32_t>{2});
     CHECK(recovered.cut == std::vector<int32_t>{1});
@@ -100,6 +107,21 @@ TEST_CASE("one lost part, one cut part and the parts of an older run are told an
     CHECK(recovered.trace.ranks[0].events.size() == result.trace->ranks[0].events.size());
     CHECK(recovered.trace.ranks[1].events.size() < result.trace->ranks[1].events.size());
     CHECK(recovered.trace.ranks[2].events.empty());
+    // What is a mean or a sum over all ranks is unknown then, and so is what the missing one did.
+    CHECK(recovered.trace.info.losses.empty());
+    CHECK(recovered.trace.info.grad_norms.empty());
+    CHECK(trace::unrecorded_ranks(recovered.trace) == std::vector<int32_t>{2});
+    const trace::TraceDatabase database(recovered.trace);
+    const auto ranks = database.query(
+        "SELECT rank FROM ranks WHERE events IS NULL AND bytes IS NULL AND peak_bytes IS NULL");
+    REQUIRE(ranks.rows.size() == 1);
+    CHECK(std::get<int64_t>(ranks.rows[0][0]) == 2);
+    CHECK(database.query("SELECT * FROM steps WHERE loss IS NULL AND bytes IS NULL").rows.size() == 2);
+    // Whoever reads it is told how many of the steps that were asked for are whole, and not that it was
+    // killed.
+    const auto told = trace::early_end(recovered.trace.info, 3);
+    REQUIRE(told);
+    CHECK(told->id == "run.recovered_of");
 
     // A part under another rank's name.
     std::filesystem::rename(trace::part_path(options.parts, 0), trace::part_path(options.parts, 2));

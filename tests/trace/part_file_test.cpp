@@ -196,7 +196,7 @@ TEST_CASE("a part that cannot be written is told, and nothing else happens") {
     const test::Folder folder;
     PartWriter nowhere(folder.file("no/such/folder/t.mscope"), head());
     REQUIRE(nowhere.failure());
-    CHECK(nowhere.failure()->id == "file.cannot_write");
+    CHECK(nowhere.failure()->id == "part.cannot_write");
     nowhere.append(RankRecord(), {}, {});
     // What somebody else has put where the part would be is not written through.
     const std::string taken = folder.file("taken.mscope");
@@ -219,7 +219,7 @@ TEST_CASE("a part that has no room for its head is not left") {
         REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
         CHECK(writer.failure());
         CHECK_FALSE(std::filesystem::exists(part_path(path, 1)));
-        CHECK(writer.failure()->id.starts_with("file."));
+        CHECK(writer.failure()->id == "part.cannot_write");
     }
     std::signal(SIGXFSZ, handled);
 }

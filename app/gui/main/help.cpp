@@ -59,7 +59,7 @@ Examples
   meshscope-app hsdp --render frames --seconds 10 --mp4 hsdp.mp4
 
 In the window, ? lists the keys. Exit codes: 0 fine, 2 usage, 65 bad input, 69 no display or no EGL, 74 input/output,
-130 and 143 stopped by Ctrl-C or SIGTERM.
+129, 130 and 143 stopped by a closed terminal (SIGHUP), Ctrl-C or SIGTERM.
 )";
 
 constexpr const char* kChinese = R"(meshscope-app：一步一步看一次分布式训练
@@ -113,7 +113,7 @@ constexpr const char* kChinese = R"(meshscope-app：一步一步看一次分布�
   meshscope-app hsdp --render frames --seconds 10 --mp4 hsdp.mp4
 
 在窗口里，按 ? 列出按键。退出码：0 正常，2 用法错误，65 输入有误，69 没有显示器或 EGL，74 读写失败，
-130 和 143 表示被 Ctrl-C 或 SIGTERM 终止。
+129、130 和 143 表示因终端关闭（SIGHUP）、Ctrl-C 或 SIGTERM 而终止。
 )";
 
 }  // namespace

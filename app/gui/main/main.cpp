@@ -42,6 +42,8 @@ volatile std::sig_atomic_t g_cancelled = 0;  ///< the signal that asked to stop
 volatile std::sig_atomic_t g_polled = 0;     ///< what runs looks at g_cancelled
 
 extern "C" void on_cancel(int signal) {
+    // A terminal that is closed says so twice: that is one wish.
+    if (signal == SIGHUP && g_polled != 0 && g_cancelled != 0) return;
     // A second one means it, and where nobody looks at the flag the first does.
     if (g_polled == 0 || g_cancelled != 0) {
         remove_open_parts();
@@ -187,6 +189,13 @@ class Program {
 
     std::shared_ptr<const session::Document> load(const Options& options) const {
         auto document = session::load_document(options.open, lesson_folders(), nullptr);
+        const bool chinese = language_ == i18n::Language::zh;
+        for (const session::FailedCheck& check : document->failed_checks) {
+            const scenario::Text& title = check.title;
+            const bool zh = title.en.empty() || (chinese && !title.zh.empty());
+            tell({"app.check_failed",
+                  {{"check", zh ? title.zh : title.en}, {"why", catalogue_.text(check.why, language_)}}});
+        }
         check_step(options, static_cast<int32_t>(document->steps.size()));
         return document;
     }
@@ -307,6 +316,8 @@ int main(int argc, char** argv) {
     std::signal(SIGXFSZ, SIG_IGN);
     std::signal(SIGINT, meshscope::gui::on_cancel);
     std::signal(SIGTERM, meshscope::gui::on_cancel);
+    // A closed terminal ends what is drawn to files as SIGTERM does, unless nohup has it ignored.
+    if (std::signal(SIGHUP, meshscope::gui::on_cancel) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
     try {
         meshscope::spare_address_space();
         return meshscope::gui::Program().run({argv + 1, argv + argc});

@@ -3,6 +3,7 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -18,6 +19,7 @@
 #include "app/gui/window/headless_context.h"
 #include "app/gui/window/png.h"
 #include "app/gui/window/shell_line.h"
+#include "core/base/cannot_write.h"
 #include "core/base/error.h"
 #include "core/base/file_kind.h"
 
@@ -62,7 +64,9 @@ void make_folder(const std::string& name) {
     const fs::path parent = (folder.has_filename() ? folder : folder.parent_path()).parent_path();
     if (!fs::is_directory(parent, error))
         throw IoError({"window.no_folder", {{"path", name}, {"folder", parent.string()}}});
-    if (!fs::create_directory(name, error)) throw IoError({"window.cannot_write", {{"path", name}}});
+    // Of a name that something else has create_directory() says nothing, or that all is well.
+    if (fs::exists(fs::symlink_status(name, error))) throw IoError(cannot_write(name, ENOTDIR));
+    if (!fs::create_directory(name, error)) throw IoError(cannot_write(name, error.value()));
 }
 
 std::string frame_file(const std::string& folder, int frame) {

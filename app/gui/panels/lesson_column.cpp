@@ -63,11 +63,28 @@ float back_to_lesson(Ui& ui, Memory& memory, float x, float y, float w, ButtonLo
 
 namespace {
 
+/// The scenario's checks that do not hold for this run, where there are any.
+float failed_checks(Ui& ui, float x, float y, float w) {
+    const auto& failed = ui.state.document->failed_checks;
+    if (failed.empty()) return y;
+    y = section_head(ui, x, y + 16, w, ui.say("ui.run.checks_failed"), "");
+    for (const session::FailedCheck& check : failed) {
+        y = paragraph(ui, x, y, w, ui.pick(check.title), Face::body, Token::text) + 2;
+        y = paragraph(ui, x, y, w, ui.say(check.why.id, check.why.args), Face::caption, Token::soft) + 10;
+    }
+    return y;
+}
+
 /// A run without a lesson: what it was, and the way back to the lesson that is open beside it.
 float about_run(Ui& ui, Memory& memory, float x, float y, float w) {
     const trace::RunInfo& info = ui.state.document->trace->info;
     y = back_to_lesson(ui, memory, x, y, w, ButtonLook::primary);
-    y = paragraph(ui, x, y, w, ui.state.document->name, Face::lesson_title, Token::text) + 12;
+    const session::Document& document = *ui.state.document;
+    // The scenario's title, where it has one, and whose file it is; else the file's name alone.
+    const std::string& title = ui.pick(document.title);
+    const bool titled = !title.empty() && title != document.name;
+    if (titled) y = paragraph(ui, x, y, w, document.name, Face::caption, Token::mute) + 4;
+    y = paragraph(ui, x, y, w, titled ? title : document.name, Face::lesson_title, Token::text) + 12;
     std::string mesh;
     for (size_t i = 0; i < info.mesh_shape.size(); ++i) {
         if (i > 0) mesh += ", ";
@@ -81,6 +98,7 @@ float about_run(Ui& ui, Memory& memory, float x, float y, float w) {
                           {"backend", info.backend},
                           {"mesh", mesh}}),
                   Face::body, Token::soft);
+    y = failed_checks(ui, x, y, w);
     for (size_t i = 0; i < info.losses.size(); ++i) {
         char loss[32];
         std::snprintf(loss, sizeof(loss), "%.6g", info.losses[i]);
@@ -167,6 +185,7 @@ void lesson_step(Ui& ui, Memory& memory, const std::string& key, Rect box) {
     for (const session::QuizCard& quiz : document.quizzes) {
         if (quiz.step == step.id) y = quiz_card(ui, memory, quiz, x - 4, y, w + 8) + 16;
     }
+    if (!ui.quiz_mask.open()) y = failed_checks(ui, x, y, w);
     if (const view::RunEnd* end = told_end(ui)) {
         y = paragraph(ui, x, y, w, ui.say("view.end.head"), Face::caption, Token::mute) + 2;
         y = paragraph(ui, x, y, w, ui.say(end->what.id, end->what.args), Face::body, Token::soft) + 20;

@@ -80,6 +80,12 @@ struct QuizCard {
     Text reveal;
 };
 
+/// A check of the scenario that did not hold for the run.
+struct FailedCheck {
+    Text title;   ///< its title, else its id
+    Message why;  ///< what its query gave, or why it could not be asked
+};
+
 /// What is open: a run, its two clocks and its lesson. Immutable; shared by everything that shows it.
 struct Document {
     std::string name;  ///< for the top bar: "hsdp.mscope"
@@ -92,6 +98,7 @@ struct Document {
     std::vector<LessonSection> before;  ///< shown above the first step
     std::vector<QuizCard> quizzes;
     std::optional<view::RunEnd> end;     ///< how the run ended, where it did not come to its end
+    std::vector<FailedCheck> failed_checks;
     std::vector<view::RunTrait> traits;  ///< what the run was of, for comparisons
     /// What the run is, where it is a lesson's variant: its id, and the keys that it changes as TOML.
     std::string variant, variant_changes;

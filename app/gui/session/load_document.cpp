@@ -12,9 +12,11 @@
 #include "core/run/simulated_pipeline.h"
 #include "core/run/variant.h"
 #include "core/scenario/compare.h"
+#include "core/scenario/evaluate.h"
 #include "core/scenario/lesson.h"
 #include "core/scenario/scenario.h"
 #include "core/time/read_profile.h"
+#include "core/trace/query.h"
 #include "core/trace/store.h"
 
 namespace meshscope::session {
@@ -117,6 +119,19 @@ std::shared_ptr<const Document> lesson_document(std::shared_ptr<const trace::Tra
     return document;
 }
 
+/// The scenario's checks that fail for a run; of one that ended early they say nothing.
+std::vector<FailedCheck> failed_checks(const scenario::Scenario& scenario, const trace::Trace& trace) {
+    std::vector<FailedCheck> failed;
+    if (scenario.checks.empty() || !trace.info.failure.empty()) return failed;
+    for (const scenario::CheckResult& check : scenario::run_checks(scenario, trace::TraceDatabase(trace))) {
+        if (check.passed) continue;
+        const bool titled = !check.title.en.empty() || !check.title.zh.empty();
+        failed.push_back({titled ? Text{check.title.en, check.title.zh} : Text{check.id, check.id},
+                          check.error ? *check.error : Message{"cli.check.value", {{"value", check.value}}}});
+    }
+    return failed;
+}
+
 /// What the scenario is laid beside, and could be.
 std::shared_ptr<const Document> with_comparison(const std::shared_ptr<const Document>& made,
                                                 const std::string& what, const scenario::Scenario& scenario,
@@ -126,6 +141,14 @@ std::shared_ptr<const Document> with_comparison(const std::shared_ptr<const Docu
     document->path = what;
     if (compares) document->compare = scenario.compare;
     document->strategies = scenario::other_strategies(scenario);
+    return document;
+}
+
+/// The checks speak of the scenario's own run, from its first step on.
+std::shared_ptr<const Document> with_checks(const std::shared_ptr<const Document>& made,
+                                            const scenario::Scenario& scenario) {
+    const auto document = std::const_pointer_cast<Document>(made);
+    document->failed_checks = failed_checks(scenario, *document->trace);
     return document;
 }
 
@@ -159,9 +182,10 @@ std::shared_ptr<const Document> open_trace(const std::string& path, const std::a
             const bool lesson =
                 is_lesson(fs::path(info.scenario_path).parent_path()) && has_lesson_faults(scenario);
             // A file is one run: what it compared with was others.
-            return with_comparison(
-                lesson ? lesson_document(trace, name, scenario, cancel) : make_document(trace, name, nullptr),
-                path, scenario, false);
+            return with_checks(with_comparison(lesson ? lesson_document(trace, name, scenario, cancel)
+                                                      : make_document(trace, name, nullptr),
+                                               path, scenario, false),
+                               scenario);
         } catch (const InputError&) {
             // The lesson beside the trace is not the one that was run: show the run without it.
         } catch (const InvalidArgument&) {
@@ -250,8 +274,10 @@ std::shared_ptr<const Document> load_document(const std::string& what, const Les
     if (name.empty()) name = file.filename().string();
     if (!strategy.empty()) name = strategy;
     if (!resume.empty()) name += " · " + fs::path(resume).filename().string();
-    return with_comparison(lesson_document(result.trace, name, scenario, cancel), what, scenario,
-                           strategy.empty() && resume.empty());
+    const bool own = strategy.empty() && resume.empty();
+    const auto document =
+        with_comparison(lesson_document(result.trace, name, scenario, cancel), what, scenario, own);
+    return own ? with_checks(document, scenario) : document;
 }
 
 std::shared_ptr<const Document> retimed(const Document& front, const std::string& profile) {

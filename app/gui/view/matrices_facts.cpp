@@ -31,7 +31,9 @@ class Facts {
     Picture draw() {
         const Painter& p = list_.p;
         if (scene_.empty()) {
-            list_.sentence(p.say("view.matrices.none", {arg("step", scene_.step)}), {"empty"});
+            list_.sentence(p.say(scene_.step < 0 ? "view.matrices.none.setup" : "view.matrices.none",
+                                 {arg("step", scene_.step)}),
+                           {"empty"});
             return list_.take();
         }
         list_.head(scene_.unit.empty() ? p.say("view.matrices.model") : scene_.unit,

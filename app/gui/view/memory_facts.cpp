@@ -61,8 +61,10 @@ class MemoryFacts {
         list_.head(p_.say(heading_), "rank " + std::to_string(rank_));
         const std::string cause = memory::what_text(in_.trace, event) + " " +
                                   p_.say("view.phase." + std::string(name(event.phase)));
+        const bool at_peak = shown_ == peak_;
         const std::string sentence =
-            p_.say(shown_ == peak_ ? "view.memory.cause" : "view.memory.at",
+            p_.say(step_ < 0 ? (at_peak ? "view.memory.cause.setup" : "view.memory.at.setup")
+                             : (at_peak ? "view.memory.cause" : "view.memory.at"),
                    {arg("rank", rank_), arg("step", step_), arg("cause", cause),
                     arg("bytes", format_exact_bytes(column().total)),
                     arg("below", format_exact_bytes(columns_[peak_].total - column().total))});

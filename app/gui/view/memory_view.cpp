@@ -92,7 +92,9 @@ class Memory {
     float header() {
         p_.layer = kWords;
         float y = low_ ? 6.F : 10.F;
-        const std::string title = p_.say(low_ ? "view.step" : "view.memory.title", {arg("step", step_)});
+        const std::string title = p_.say(step_ < 0 ? (low_ ? "view.phase.setup" : "view.memory.title.setup")
+                                                   : (low_ ? "view.step" : "view.memory.title"),
+                                         {arg("step", step_)});
         p_.text(title, {kPad, y}, Face::title, Token::text);
         p_.tell(title);
         float x = kPad + p_.width(title, Face::title) + 32;

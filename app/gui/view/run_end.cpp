@@ -8,6 +8,7 @@
 #include "core/base/rank_set.h"
 #include "core/base/recorded_failure.h"
 #include "core/trace/ended.h"
+#include "core/trace/recorded.h"
 
 namespace meshscope::view {
 namespace {
@@ -66,12 +67,6 @@ void find_step(RunEnd& end, const trace::Trace& trace) {
             end.step = std::max(end.step, event->step);
 }
 
-void find_unrecorded(RunEnd& end, const trace::Trace& trace) {
-    for (std::size_t r = 0; r < trace.ranks.size(); ++r)
-        if (trace.ranks[r].events.empty()) end.unrecorded.push_back(static_cast<int32_t>(r));
-    if (end.unrecorded.size() == trace.ranks.size()) end.unrecorded.clear();
-}
-
 /// The last forward of a step on the first rank that has one: there the loss was made.
 void place_in_step(RunEnd& end, const trace::Trace& trace, int32_t step) {
     end.step = step;
@@ -121,7 +116,7 @@ std::optional<RunEnd> run_end(const trace::Trace& trace, int32_t planned_steps) 
     if (!what) return {};
     end.what = *what;
     if (const auto failure = read_failure(info.failure)) {
-        end.kind = failure->message.id == "run.recovered" ? Kind::recovered : Kind::failed;
+        end.kind = failure->message.id == trace::kRecovered ? Kind::recovered : Kind::failed;
         end.diagnosis = failure->kind;
         end.by_fault = is_of_one_process(info.backend);
         const auto ranks = static_cast<int32_t>(trace.ranks.size());
@@ -136,7 +131,7 @@ std::optional<RunEnd> run_end(const trace::Trace& trace, int32_t planned_steps) 
     else
         find_place(end, trace);
     if (end.kind != Kind::not_finite) find_step(end, trace);
-    find_unrecorded(end, trace);
+    end.unrecorded = trace::unrecorded_ranks(trace);
     return end;
 }
 

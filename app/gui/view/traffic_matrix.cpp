@@ -157,6 +157,11 @@ float TrafficPicture::widest_sum() const {
     return std::max(p_.width(p_.say("view.traffic.sent"), Face::caption), widest(sent_by_row()));
 }
 
+bool TrafficPicture::received_is_unknown(int32_t column) const {
+    return std::ranges::any_of(missing_,
+                               [&](int32_t rank) { return grid_.receivers(column).contains(rank); });
+}
+
 void TrafficPicture::sums(Rect box) {
     p_.layer = kWords;
     const float line = p_.line_height(Face::mono_small);
@@ -186,6 +191,10 @@ void TrafficPicture::sums_below(Rect box, float beside) {
         const float room = lines == 1 ? column - kBetweenSums : in_two;
         std::vector<std::string> all;
         for (const int64_t bytes : received) {
+            if (received_is_unknown(static_cast<int32_t>(all.size()))) {
+                all.emplace_back("–");
+                continue;
+            }
             all.push_back(exact ? p_.fit({format_count(bytes)}, Face::mono_small, room)
                                 : words_of(bytes, Face::mono_small, room));
             if (all.back().empty()) return false;

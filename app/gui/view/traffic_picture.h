@@ -43,6 +43,9 @@ class TrafficPicture {
     void tell();
     Rect cell_box(Rect box, int32_t row, int32_t column) const;
     bool many_nodes() const;
+    /// Whether it is unknown what a column's ranks received: receivers record hops, and one of them is
+    /// missing.
+    bool received_is_unknown(int32_t column) const;
     float widest(const std::vector<int64_t>& sums) const;
     float widest_sum() const;
     std::vector<int64_t> sent_by_row() const;
@@ -55,6 +58,7 @@ class TrafficPicture {
     Traffic counted_;
     const Traffic& traffic_;
     TrafficGrid grid_;
+    std::vector<int32_t> missing_;  ///< ranks of which nothing was recorded
     bool low_ = false;
     bool sums_ = false;  ///< of rows and columns, at the edges
 };

@@ -5,6 +5,8 @@
 #include "app/gui/view/format.h"
 #include "app/gui/view/timeline_bars.h"
 #include "app/gui/view/traffic_picture.h"
+#include "core/base/rank_set.h"
+#include "core/trace/recorded.h"
 
 namespace meshscope::view {
 namespace {
@@ -49,6 +51,7 @@ TrafficPicture::TrafficPicture(const Input& input, const TrafficOptions& options
       counted_(options.counted ? Traffic{}
                                : traffic(input.trace, input.clock, input.cursor.t_ns, options.filter)),
       traffic_(options.counted ? *options.counted : counted_),
+      missing_(trace::unrecorded_ranks(input.trace)),
       low_(input.size.height < 360) {}
 
 float TrafficPicture::header() {
@@ -89,6 +92,10 @@ Picture TrafficPicture::draw() {
                  : p_.say("view.traffic.untold", {arg("bytes", format_exact_bytes(traffic_.untold_bytes))});
         y = p_.nothing(words, {kPad, y}) + 6;
         if (none) return p_.take();
+    }
+    if (!missing_.empty()) {
+        const std::string words = p_.say("view.traffic.missing", {{"ranks", rank_list(missing_)}});
+        y = p_.nothing(words, {kPad, y}) + 6;
     }
     const float foot = low_ ? 6.F : 14.F, whole = in_.size.width - 2 * kPad;
     const bool has_beside = whole >= kLeastBeside + 260;
@@ -137,7 +144,8 @@ void TrafficPicture::tell() {
         p_.tell(head);
         for (int32_t r = 0; r < grid_.rows; ++r) {
             std::string row = number_of(grid_.senders(r));
-            for (int32_t c = 0; c < grid_.columns; ++c) row += "\t" + std::to_string(grid_.at(r, c));
+            for (int32_t c = 0; c < grid_.columns; ++c)
+                row += "\t" + (received_is_unknown(c) ? "–" : std::to_string(grid_.at(r, c)));
             p_.tell(row);
         }
     }

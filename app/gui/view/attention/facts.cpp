@@ -16,7 +16,9 @@ Picture attention_facts(const Input& input, const AttentionOptions& options) {
     if (!options.sums)
         for (AttentionRank& each : scene.ranks) each.tokens.clear();
     if (scene.empty()) {
-        list.sentence(p.say("view.attention.none", {arg("step", scene.step)}), {"empty"});
+        list.sentence(p.say(scene.step < 0 ? "view.attention.none.setup" : "view.attention.none",
+                            {arg("step", scene.step)}),
+                      {"empty"});
         return list.take();
     }
     const std::size_t place = scene.place();

@@ -240,9 +240,11 @@ Picture AttentionPicture::draw() {
     if (scene_.empty()) {
         p_.layer = kWords;
         const bool off = in_.trace.info.level == trace::Level::off;
-        return p_.take(
-            p_.nothing(p_.say(off ? "view.attention.off" : "view.attention.none", {arg("step", scene_.step)}),
-                       {kPad, y}));
+        return p_.take(p_.nothing(p_.say(off               ? "view.attention.off"
+                                         : scene_.step < 0 ? "view.attention.none.setup"
+                                                           : "view.attention.none",
+                                         {arg("step", scene_.step)}),
+                                  {kPad, y}));
     }
     y = strip(y);
     y = notes(y);

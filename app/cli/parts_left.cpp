@@ -1,0 +1,22 @@
+#include "app/cli/parts_left.h"
+
+#include <cstdint>
+#include <ostream>
+
+#include "core/base/shell_word.h"
+#include "core/run/recover.h"
+
+namespace meshscope::cli {
+
+void tell_parts_left(const std::string& trace, const CommandContext& context) {
+    const run::Left left = run::left_beside(trace);
+    if (left.parts == 0) return;
+    context.err << context.text(left.steps > 0 ? "cli.run.parts_left" : "cli.run.parts_left_empty",
+                                {{"path", shell_word(trace)},
+                                 {"parts", int64_t{left.parts}},
+                                 {"ranks", int64_t{left.ranks}},
+                                 {"steps", int64_t{left.steps}}})
+                << '\n';
+}
+
+}  // namespace meshscope::cli
