@@ -137,6 +137,15 @@ std::vector<WindowPlace> make_places() {
     add("matrices_columns", Way("72_tp").step(1));
     add("matrices_sum", Way("72_tp").step(2));
     add("matrices_scatter", Way("74_sp").step(3));
+    // What FSDP's ranks have of a weight while it is gathered: cut by rows, and as one FlatParameter.
+    add("matrices_gathered", Way("62_fsdp2")
+                                 .view(ViewKind::tensors)
+                                 .act(session::SetForm{view::Form::matrices})
+                                 .within(0, "fsdp2.unshard.forward", 0, 0.5));
+    add("rows_flat", Way("61_fsdp1")
+                         .view(ViewKind::tensors)
+                         .act(session::SetForm{view::Form::rows})
+                         .within(1, "fsdp1.unshard.forward", 1, 0.5));
     // Ring attention in the midst of a turn, on the way back, and the other ways.
     const Way ring =
         Way("77_cp").step(2).view(ViewKind::tensors).act(session::SetForm{view::Form::attention});

@@ -196,6 +196,8 @@ void ParametersPicture::lives(Rect box) {
             const std::string key = std::string("view.holding.") + name(span.holding);
             const std::string state = p_.fit({p_.say(key), p_.say(key + ".short")}, Face::caption, b - a - 8);
             if (state.empty()) continue;
+            if (s.pattern == Fill::hatch) tint(s, s.hatch);  // no line goes through the word
+            s.pattern = Fill::solid;
             const bool solid = span.holding == Holding::whole || span.holding == Holding::reduced;
             p_.layer = kWords;
             p_.label({a + 4, y + 3, b - a - 8, lane - 6}, state, Face::caption,
