@@ -31,7 +31,7 @@ def cut(font, letters, folder):
     wanted, made = folder / "letters", folder / "font"
     wanted.write_text("".join(sorted(letters)), encoding="utf-8")
     command = ["pyftsubset", font, f"--text-file={wanted}", f"--output-file={made}", "--layout-features=", "--no-hinting",
-               "--name-IDs=0,1,2,13,14", "--ignore-missing-glyphs", "--ignore-missing-unicodes", "--no-glyph-names"]
+               "--name-IDs=0,1,2,13,14", "--drop-tables+=FFTM", "--ignore-missing-glyphs", "--ignore-missing-unicodes", "--no-glyph-names"]
     if font.endswith(".ttc"):
         command.append("--font-number=0")
     subprocess.run(command, check=True)

@@ -103,6 +103,13 @@ var Module = (function () {
     write_kept();
   });
   window.addEventListener('hashchange', function () { location.reload(); });
+  // Keys that are the window's while it has the keyboard; all others stay the browser's.
+  var taken = /^(F1|F2|F3|F6|F7|F8|F9|F10|Arrow.*|Page.*|Home|End|Tab|Backspace)$/, taken_with_control = /^(k|p|l|e|z|s|Enter|Arrow.*|[-+=01])$/i;
+  window.addEventListener('keydown', function (event) {
+    if (document.activeElement !== canvas && document.activeElement !== document.body) return;
+    if (event.ctrlKey || event.metaKey ? taken_with_control.test(event.key) : taken.test(event.key)) event.preventDefault();
+  }, true);
+  canvas.addEventListener('contextmenu', function (event) { event.preventDefault(); });
   canvas.addEventListener('webglcontextlost', function () { tell(words.lost); });
 
   // Lessons and fonts: a list of paths and sizes, then all of their bytes.
@@ -159,11 +166,22 @@ var Module = (function () {
     copyText: function (text) {
       if (navigator.clipboard) navigator.clipboard.writeText(text).catch(function () {});
     },
+    told: function (text) {
+      var told = document.getElementById('told');
+      if (told.textContent !== text) told.textContent = text;
+    },
+    linkTo: function (words) {
+      var params = new URLSearchParams();
+      for (var i = 0; i + 1 < words.length; i += 2) params.set(words[i], words[i + 1]);
+      return location.href.replace(/#.*/, '') + '#' + params;
+    },
     download: function (path) {
       var link = document.createElement('a');
       link.href = URL.createObjectURL(new Blob([FS.readFile(path)]));
       link.download = path.slice(path.lastIndexOf('/') + 1);
       link.click();
+      // It is the visitor's now, and a second one of its name is not asked about; lessons stay to be opened again.
+      if (FS.lookupPath(path).path.indexOf('/scenarios/') !== 0) FS.unlink(path);
       setTimeout(function () { URL.revokeObjectURL(link.href); }, 60000);
     }
   };

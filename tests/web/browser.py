@@ -1,5 +1,6 @@
 """A headless Chromium, spoken to over pipes: no port, no package beyond Python's own."""
 import base64
+import contextlib
 import json
 import os
 import pathlib
@@ -105,16 +106,29 @@ class Browser:
         number = ord(key.upper()) if len(key) == 1 else {"ArrowRight": 39, "ArrowLeft": 37, "Enter": 13, "Escape": 27, "Tab": 9}[key]
         common = {"key": key, "code": code or ("Key" + key.upper() if key.isalpha() and len(key) == 1 else key),
                   "windowsVirtualKeyCode": number, "nativeVirtualKeyCode": number, "modifiers": modifiers}
-        text = {"text": key} if len(key) == 1 else {}
+        text = {"text": key} if len(key) == 1 and modifiers == 0 else {}
         self.call("Input.dispatchKeyEvent", type="keyDown", **common, **text)
+        self.frames(2)
         self.call("Input.dispatchKeyEvent", type="keyUp", **common)
+
+    @contextlib.contextmanager
+    def held(self, key):
+        common = {"key": key, "code": key + "Left", "windowsVirtualKeyCode": {"Control": 17, "Shift": 16}[key]}
+        self.call("Input.dispatchKeyEvent", type="rawKeyDown", **common)
+        yield
+        self.frames(2)
+        self.call("Input.dispatchKeyEvent", type="keyUp", **common)
+
+    def frames(self, count):
+        """Waits for so many frames: ImGui sees a key only where it is down in one."""
+        self.evaluate(f"(async () => {{ for (let i = 0; i < {count}; ++i) await new Promise(requestAnimationFrame); }})()")
 
     def click(self, x, y):
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
-        self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        self.frames(2)
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
-            self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+            self.frames(2)
 
     def picture(self, path):
         pathlib.Path(path).write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))

@@ -25,6 +25,8 @@ class Stage {
     void resume(session::AppState state) { state_ = std::move(state); }
     /// From now on each frame notes the pictures that its panels draw there; null: no more.
     void note_pictures(std::vector<panels::Drawn>* drawn) { drawn_ = drawn; }
+    /// Whether the next frames also say as text what they show (Memory::told).
+    void tell(bool so) { memory_.tells = so; }
     /// A key press: moves the keyboard focus, or means an action.
     void key(window::KeyPress press);
 

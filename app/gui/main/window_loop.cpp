@@ -23,7 +23,6 @@
 #include "app/gui/session/runner.h"
 #include "app/gui/session/session.h"
 #include "app/gui/window/glfw_window.h"
-#include "app/gui/window/shell_line.h"
 #include "app/i18n/error_text.h"
 #include "core/base/error.h"
 
@@ -90,7 +89,9 @@ class WindowLoop::Loop {
         }
         kept_.touch();
         settle_ = std::max(0, settle_ - 1);
+        stage_.tell(window::GlfwWindow::is_heard() && settle_ == 0 && !moving);
         draw(seconds);
+        if (!stage_.memory().told.empty()) window::GlfwWindow::tell(stage_.memory().told);
         if (window_.context_lost()) {
             renew();
             settle_ = 3;
@@ -262,7 +263,7 @@ class WindowLoop::Loop {
         const session::Effects effects = stage_.take_effects();
         for (const std::string& text : effects.copy) window_.copy_text(text);
         if (effects.copy_command) {
-            window_.copy_text(window::as_shell_line(session::command_words(stage_.state())));
+            window_.copy_text(window::GlfwWindow::way_to(session::command_words(stage_.state())));
             tell({"ui.copied", {}});
         }
         for (const session::StartExport& wanted : effects.exports) start_export(wanted);

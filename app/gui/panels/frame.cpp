@@ -138,6 +138,7 @@ void draw_frame(Ui& ui, Memory& memory, float width, float height) {
         ui.act(session::CopyText{view_as_text(ui, memory)});
         ui.act(session::ShowToast{ui.say("ui.copied")});
     }
+    memory.told = memory.tells ? told(ui, memory) : std::string();
     ImGui::End();
     memory.activate = false;
 }

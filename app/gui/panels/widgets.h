@@ -56,6 +56,8 @@ struct Memory {
     std::string palette_query;
     int palette_at = 0;
     bool palette_open = false, palette_enter = false, palette_moved = false;
+    bool tells = false;  ///< each frame also says as text what it shows
+    std::string told;    ///< what the latest frame said so; "" where it was not asked
     int toured = -1;  ///< the lesson's card whose thumbnail moves, and for how long it has
     double tour_s = 0;
     bool scrubbing = false;

@@ -11,6 +11,7 @@
 
 #include "app/gui/window/gl.h"
 #include "app/gui/window/glfw_window.h"
+#include "app/gui/window/shell_line.h"
 
 namespace meshscope::window {
 namespace {
@@ -103,6 +104,17 @@ float GlfwWindow::content_scale() const {
 void GlfwWindow::copy_text(const std::string& text) {
     glfwSetClipboardString(window_, text.c_str());
 }
+
+std::string GlfwWindow::way_to(const std::vector<std::string>& command) {
+    return as_shell_line(command);
+}
+
+// Nothing of GLFW's reaches a screen reader.
+bool GlfwWindow::is_heard() {
+    return false;
+}
+
+void GlfwWindow::tell(const std::string& /*text*/) {}
 
 void GlfwWindow::hand_over(const std::string& /*path*/) {}
 

@@ -4,6 +4,9 @@
 #include <GLFW/glfw3.h>
 #include <emscripten/emscripten.h>
 
+#include <cstddef>
+#include <cstdlib>
+
 #include "app/gui/window/gl.h"
 #include "app/gui/window/glfw_window.h"
 #include "app/gui/window/headless_context.h"
@@ -13,6 +16,8 @@ EM_JS(void, meshscope_fit_canvas, (), { Module['fitCanvas'](); })
 EM_JS(float, meshscope_pixel_ratio, (), { return window.devicePixelRatio || 1; })
 EM_JS(void, meshscope_copy_text, (const char* text), { Module['copyText'](UTF8ToString(text)); })
 EM_JS(void, meshscope_download, (const char* path), { Module['download'](UTF8ToString(path)); })
+EM_JS(void, meshscope_tell, (const char* text), { Module['told'](UTF8ToString(text)); })
+EM_JS(char*, meshscope_link, (const char* words), { return stringToNewUTF8(Module['linkTo'](UTF8ToString(words).split('\n'))); })
 // clang-format on
 
 namespace meshscope::window {
@@ -52,6 +57,34 @@ float GlfwWindow::content_scale() const {
 
 void GlfwWindow::copy_text(const std::string& text) {
     meshscope_copy_text(text.c_str());
+}
+
+std::string GlfwWindow::way_to(const std::vector<std::string>& command) {
+    // Options by their names, "--step 3", and what is opened; page.js reads the same.
+    std::string link;
+    const auto add = [&](const std::string& name, const std::string& value) {
+        link += (link.empty() ? "" : "\n") + name + '\n' + value;
+    };
+    for (std::size_t i = 1; i < command.size(); ++i) {
+        if (command[i].starts_with("--") && i + 1 < command.size()) {
+            add(command[i].substr(2), command[i + 1]);
+            ++i;
+        } else if (link.empty()) {
+            add("lesson", command[i]);
+        }
+    }
+    char* const made = meshscope_link(link.c_str());
+    std::string text = made;
+    std::free(made);
+    return text;
+}
+
+bool GlfwWindow::is_heard() {
+    return true;
+}
+
+void GlfwWindow::tell(const std::string& text) {
+    meshscope_tell(text.c_str());
 }
 
 void GlfwWindow::hand_over(const std::string& path) {

@@ -56,6 +56,13 @@ class GlfwWindow {
     /// True once after input of any kind (keys, mouse, resize, focus, exposure).
     bool take_dirty();
     void copy_text(const std::string& text);
+    /// What copies the way to what is on show: the words of the command line that opens it, as a line for a
+    /// shell; a page's is a link to itself.
+    static std::string way_to(const std::vector<std::string>& command);
+    /// Whether somebody may have the window read to them: a page's accessibility tree. Then tell() is called.
+    static bool is_heard();
+    /// What is on show now, as text.
+    static void tell(const std::string& text);
     /// A file was written for the user: a page, whose files nobody else sees, gives it as a download.
     static void hand_over(const std::string& path);
 

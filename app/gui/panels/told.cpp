@@ -1,0 +1,39 @@
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
+#include "app/gui/panels/inline_text.h"
+#include "app/gui/panels/panels.h"
+#include "app/gui/panels/ui.h"
+
+namespace meshscope::panels {
+namespace {
+
+/// A lesson's text without its marks.
+std::string without_marks(const std::string& text) {
+    std::string plain;
+    for (const Span& span : parse_inline(text)) plain += span.text;
+    return plain;
+}
+
+}  // namespace
+
+std::string told(Ui& ui, Memory& memory) {
+    std::string text;
+    const auto line = [&](const std::string& words) { text += words + '\n'; };
+    if (ui.state.error)
+        for (const std::string& each : ui.state.error->lines) line(each);
+    if (!ui.state.document) {
+        for (const session::LessonCard& card : ui.state.offers) line(ui.pick(card.title));
+        return text;
+    }
+    const auto& steps = ui.state.document->steps;
+    const auto at = static_cast<std::size_t>(std::max(0, ui.state.lesson_step));
+    if (at < steps.size()) {
+        line(ui.pick(steps[at].title));
+        line(without_marks(ui.pick(steps[at].body)));
+    }
+    return text + view_as_text(ui, memory);
+}
+
+}  // namespace meshscope::panels

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Opens out/web/meshscope.html from the disk in a headless Chromium and uses it as a reader does: a lesson, its steps, a run of
+one's own, ranks held, the other language, files out and in. Says what it measured. Needs nothing beyond Debian's chromium."""
+import argparse
+import json
+import pathlib
+import sys
+import time
+
+from browser import Browser
+
+STATE = "/state.json"
+
+
+class Page:
+    """The page as the window tells of itself (--dump-state): what is shown, and where each control lies."""
+
+    def __init__(self, browser, file, link=""):
+        self.browser = browser
+        browser.open("about:blank")
+        browser.open(f"file://{file}#{link}&state={STATE}")
+        browser.wait("typeof Module === 'object' && Module.running", 120)
+
+    def state(self):
+        return json.loads(self.browser.evaluate(f"FS.readFile('{STATE}', {{encoding: 'utf8'}})"))
+
+    def until(self, what, holds, timeout_s=60):
+        end = time.monotonic() + timeout_s
+        while time.monotonic() < end:
+            state = self.state()
+            if state["error"]:
+                raise AssertionError(f"{what}: {state['error']}")
+            if holds(state):
+                return state
+            time.sleep(0.1)
+        raise AssertionError(f"{what}: not within {timeout_s} s")
+
+    def press(self, control):
+        self.until(f"the control {control}", lambda state: control in state["boxes"])
+        x, y, width, height = self.state()["boxes"][control]
+        self.browser.click(x + width / 2, y + height / 2)
+
+    def frames_per_s(self, seconds=3):
+        first, begin = self.browser.evaluate("[Module.marks.frames, performance.now()]")
+        time.sleep(seconds)
+        last, end = self.browser.evaluate("[Module.marks.frames, performance.now()]")
+        return (last - first) * 1000 / (end - begin)
+
+
+def opened(state):
+    return state["document"] and not state["loading"]
+
+
+def check(what, holds):
+    if not holds:
+        raise AssertionError(what)
+    print(f"ok      {what}")
+
+
+def lesson(browser, file, pictures):
+    began = time.monotonic()
+    page = Page(browser, file, "lesson=hsdp")
+    marks = browser.evaluate("Module.marks")
+    print(f"        first picture after {marks['first'] / 1000:.1f} s")
+    page.until("the lesson is open", opened)
+    print(f"        lesson run and open after {time.monotonic() - began:.1f} s")
+    check("a link opens its lesson", page.state()["document"] == "63_hsdp")
+    browser.picture(pictures / "lesson.png")
+
+    page.press("lesson_on")
+    state = page.until("the second step", lambda s: s["lesson_step"] == 1 and not s["moving"])
+    check("a step brings its view", state["view"] == "collective")
+    browser.key("ArrowRight")
+    check("a key steps one hop", page.until("a hop", lambda s: s["cursor_ns"] != state["cursor_ns"])["view"] == "collective")
+    browser.picture(pictures / "step.png")
+
+    told = browser.wait("document.getElementById('told').textContent")
+    check("the step and its view are told as text", "Forward gathers" in told and "all_gather" in told)
+    browser.evaluate("navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }")
+    with browser.held("Control"), browser.held("Shift"):
+        browser.key("L", modifiers=10)
+    link = browser.wait("window.copied")
+    check("a link to what is on show is copied", link.startswith(f"file://{file}#lesson=hsdp&") and "&step=2&" in link)
+
+    page.press("play")
+    print(f"        {page.frames_per_s():.0f} frames a second while it plays")
+    page.press("play")
+    page.press("language0")
+    check("the language changes", page.until("Chinese", lambda s: s["language"] == "zh")["language"] == "zh")
+    time.sleep(0.5)
+    browser.picture(pictures / "chinese.png")
+    page.press("language1")
+
+    page = Page(browser, file, link.split("#")[1])
+    again = page.until("what the link names", lambda s: opened(s) and s["lesson_step"] == 1)
+    check("the link leads there", again["view"] == "collective" and again["selection"]["event"] == state["selection"]["event"])
+
+
+def runs(browser, file, pictures):
+    page = Page(browser, file, "lesson=hsdp&step=1")
+    page.until("the lesson is open", opened)
+    page.press("open_sandbox")
+    page.press("sandbox.at.mesh.shape")
+    page.until("a field to type in", lambda s: s["typing"])
+    with browser.held("Control"):
+        browser.key("a", modifiers=2)
+    for letter in "1, 4":
+        browser.key(letter)
+    browser.key("Enter")
+    page.until("what was typed", lambda s: "[1, 4]" in s["sandbox"]["text"])
+    page.press("sandbox.at.run")
+    state = page.until("a run of one's own", lambda s: len(s["runs"]) == 2 and not s["running"])
+    check("a changed scenario really runs", state["front"] == 1)
+    browser.picture(pictures / "sandbox.png")
+    page.press("sandbox.at.live")
+    page.until("ranks held", lambda s: s["live"] and not s["live"]["going"])
+    page.press("live.at.hop.0")
+    state = page.until("a hop of a held rank", lambda s: s["live"] and s["live"]["acts"] > 0)
+    check("held ranks go on one by one", not state["live"]["ended"])
+    browser.picture(pictures / "held.png")
+    page.press("live.at.all")
+    check("held ranks come to their end", page.until("the end", lambda s: s["live"] and s["live"]["ended"])["live"]["ended"])
+
+
+def files(browser, file, pictures):
+    page = Page(browser, file, "lesson=hsdp&lang=en")
+    page.until("the lesson is open", opened)
+    # A record made elsewhere, dropped: the schedule of a pipeline is the smallest there is.
+    text = "".join(f"{line}\n" for line in ("0F0,0F1,0B0,0B1", ",1F0,1F1,1B0,1B1")).replace("\n", "\\n")
+    browser.evaluate(f"""(() => {{
+      const files = new DataTransfer();
+      files.items.add(new File(["{text}"], 'schedule.csv'));
+      const canvas = document.getElementById('canvas');
+      for (const kind of ['dragover', 'drop'])
+        canvas.dispatchEvent(new DragEvent(kind, {{dataTransfer: files, bubbles: true, cancelable: true}}));
+    }})()""")
+    state = page.until("what was dropped", lambda s: len(s["runs"]) == 2)
+    check("a dropped file opens beside the lesson", state["runs"][1]["name"] == "GPipe · schedule.csv")
+    page.press("export")
+    page.until("the export's sheet", lambda s: s["export_sheet"])
+    browser.picture(pictures / "export.png")
+    page.press("export_go")
+    end = time.monotonic() + 60
+    while not (found := list(browser.downloads.glob("*.png"))) and time.monotonic() < end:
+        time.sleep(0.1)
+    check("an export is a download", found and found[0].read_bytes().startswith(b"\x89PNG"))
+
+
+def kept(browser, file, pictures):
+    page = Page(browser, file, "lang=zh&lesson=hsdp&step=2&theme=light")
+    page.until("the lesson is open", opened)
+    time.sleep(3)  # settings are written every two seconds
+    page = Page(browser, file)
+    state = page.state()
+    check("language and theme are kept", state["language"] == "zh" and state["theme"] == "light")
+    browser.picture(pictures / "welcome.png")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("page", type=pathlib.Path)
+    parser.add_argument("--pictures", type=pathlib.Path, default=pathlib.Path("out/web/pictures"))
+    parser.add_argument("--only", choices=["lesson", "runs", "files", "kept"])
+    options = parser.parse_args()
+    options.pictures.mkdir(parents=True, exist_ok=True)
+    file = options.page.resolve()
+    failed = 0
+    for case in (lesson, runs, files, kept) if not options.only else [globals()[options.only]]:
+        with Browser() as browser:
+            try:
+                case(browser, file, options.pictures)
+                asked = [url for url in browser.requests() if not url.startswith((f"file://{file}", "about:", "blob:", "data:"))]
+                check(f"{case.__name__}: no request left the page", not asked)
+                check(f"{case.__name__}: nothing was thrown", not [line for line in browser.console() if "exception" in line.lower()])
+            except (AssertionError, TimeoutError, RuntimeError) as error:
+                failed += 1
+                browser.picture(options.pictures / f"failed_{case.__name__}.png")
+                print(f"FAILED  {case.__name__}: {error}")
+                for line in browser.console():
+                    print("        " + line[:300])
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
