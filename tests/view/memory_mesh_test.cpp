@@ -38,6 +38,13 @@ TEST_CASE("memory's highest column is the ledger's peak, and its flag says the e
     for (const auto& e : toy.trace.ranks[0].events) CHECK(find(picture, "column", 0, e.id).size() >= 1);
 }
 
+TEST_CASE("memory before the first step is that of set-up, which has no number") {
+    const Toy toy;
+    const auto picture = view::memory_view(toy.at(0), {.step = -1});
+    CHECK(test::says_part(picture, "Memory of every rank, set-up"));
+    CHECK_FALSE(test::says_part(picture, "-1"));
+}
+
 TEST_CASE("what is still to come is faint: the veil gives way as the cursor goes on") {
     const Toy toy;
     float before = 1e9F;

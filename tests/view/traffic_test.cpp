@@ -283,3 +283,12 @@ TEST_CASE("as SVG the amounts keep their colours and read on them") {
     CHECK(file.find("fill=\"#FFFFFF\"") != std::string::npos);  // white on a dark one
     CHECK(file.find("fill=\"#0B0F15\"") != std::string::npos);  // ink on the brightest
 }
+
+TEST_CASE("what a rank without a record received is unknown, and not zero") {
+    Toy toy;
+    toy.trace.info.failure = "{}";
+    toy.trace.ranks[2] = {};
+    const auto picture = view::traffic_view(toy.at(0));
+    CHECK(test::says_part(picture, "Nothing was recorded of rank 2"));
+    CHECK(says(picture, "–"));
+}
