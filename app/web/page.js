@@ -109,6 +109,22 @@ var Module = (function () {
     if (document.activeElement !== canvas && document.activeElement !== document.body) return;
     if (event.ctrlKey || event.metaKey ? taken_with_control.test(event.key) : taken.test(event.key)) event.preventDefault();
   }, true);
+  // ImGui asks in each frame for the state that it sets back after drawing, and each question waits for all drawing to be done.
+  // Nobody else draws here, so what it is set back to is what a new context has.
+  var context_of = canvas.getContext;
+  canvas.getContext = function (kind, attributes) {
+    var gl = context_of.call(canvas, kind, attributes);
+    if (!gl || gl.asks) return gl;
+    gl.asks = gl.getParameter;
+    var known = new Map([[gl.ACTIVE_TEXTURE, gl.TEXTURE0], [gl.CURRENT_PROGRAM, null], [gl.TEXTURE_BINDING_2D, null], [gl.SAMPLER_BINDING, null],
+      [gl.ARRAY_BUFFER_BINDING, null], [gl.VERTEX_ARRAY_BINDING, null], [gl.BLEND_SRC_RGB, gl.ONE], [gl.BLEND_DST_RGB, gl.ZERO],
+      [gl.BLEND_SRC_ALPHA, gl.ONE], [gl.BLEND_DST_ALPHA, gl.ZERO], [gl.BLEND_EQUATION_RGB, gl.FUNC_ADD], [gl.BLEND_EQUATION_ALPHA, gl.FUNC_ADD]]);
+    gl.getParameter = function (name) {
+      if (name === gl.VIEWPORT || name === gl.SCISSOR_BOX) return new Int32Array([0, 0, canvas.width, canvas.height]);
+      return known.has(name) ? known.get(name) : gl.asks(name);
+    };
+    return gl;
+  };
   canvas.addEventListener('contextmenu', function (event) { event.preventDefault(); });
   canvas.addEventListener('webglcontextlost', function () { tell(words.lost); });
 
