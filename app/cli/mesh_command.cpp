@@ -51,8 +51,10 @@ DeviceMesh make_mesh(const MeshRequest& request) {
 
 std::vector<Asked> derive_all(const DeviceMesh& root, const MeshRequest& request) {
     std::vector<Asked> all;
+    std::optional<GlobalRank> asking;
+    if (request.rank) asking = GlobalRank{static_cast<int32_t>(*request.rank)};
     for (const auto& [option, question] : request.questions)
-        all.push_back({option, mesh::derive(root, question)});
+        all.push_back({option, mesh::derive(root, question, asking)});
     return all;
 }
 
@@ -207,7 +209,7 @@ void run(const MeshWords& words, CommandContext& context) {
     const int64_t last = request.rank ? first + 1 : request.world;
     const int64_t answers = (last - first) * (1 + static_cast<int64_t>(request.questions.size()));
     if (request.json && (root->size() > kLargestAnswer || root->size() > kLargestOutput / answers))
-        throw UsageError({"cli.mesh.too_much",
+        throw UsageError({request.rank ? "cli.mesh.too_much_of_one" : "cli.mesh.too_much",
                           {{"ranks", last - first}, {"size", root->size()}, {"most", kLargestAnswer}}});
     const std::vector<Asked> asked = derive_all(*root, request);
     if (request.json) {

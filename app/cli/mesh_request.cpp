@@ -14,6 +14,8 @@ namespace {
 int64_t number(const std::string& text, const char* option) {
     int64_t value = 0;
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (failure == std::errc::result_out_of_range)
+        throw UsageError({"cli.mesh.number_too_large", {{"option", std::string(option)}, {"value", text}}});
     if (failure != std::errc() || end != text.data() + text.size())
         throw UsageError({"cli.mesh.bad_number", {{"option", std::string(option)}, {"value", text}}});
     return value;

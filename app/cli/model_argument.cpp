@@ -10,7 +10,7 @@
 namespace meshscope::cli {
 
 ModelArgument model_argument(const std::string& name) {
-    if (name.starts_with(scenario::kConfigPrefix)) {
+    if (name.starts_with(scenario::kConfigPrefix) && name.size() > scenario::kConfigPrefix.size()) {
         scenario::ModelConfig config =
             scenario::read_model_config(name.substr(scenario::kConfigPrefix.size()));
         const int64_t most = config.spec.seq;

@@ -12,6 +12,7 @@
 #include "app/cli/integer_option.h"
 #include "app/cli/model_argument.h"
 #include "app/cli/table.h"
+#include "app/cli/usage.h"
 #include "core/base/error.h"
 #include "core/base/json_text.h"
 #include "core/nn/model/counts.h"
@@ -164,9 +165,13 @@ void add_model_command(CLI::App& app, CommandContext& context) {
     auto options = std::make_shared<ShowArguments>();
     command->add_option("MODEL", options->model, context.text("cli.model.help.model"))->required();
     add_integer(*command, "--seq", options->seq, context.text("cli.model.help.seq"), {1, nn::kMostSize})
+        ->check(CLI::Range(int64_t{1}, nn::kMostSize))
         ->type_name("N");
     command->add_flag("--json", options->json, context.text("cli.help.json"));
-    command->callback([options, &context] { show(*options, context); });
+    command->callback([options, command, &context] {
+        refuse_empty_values(*command);
+        show(*options, context);
+    });
 }
 
 }  // namespace meshscope::cli

@@ -48,8 +48,8 @@ void check_outputs(const std::vector<Output>& outputs, const std::vector<std::st
         fs::path target = fs::absolute(path, error);
         // Through a link its target is written, which need not exist.
         if (fs::is_symlink(target, error)) target = fs::weakly_canonical(target, error);
-        require_writable(target.parent_path(), path);
         file_to_write(path);  // refuses what cannot be replaced: a folder, a pipe
+        require_writable(target.parent_path(), path);
         if (!force) refuse_other_kind(path, kind);
     }
 }

@@ -9,6 +9,7 @@
 #include <ostream>
 #include <utility>
 
+#include "app/cli/integer_option.h"
 #include "app/cli/mesh_request.h"
 #include "app/cli/model_argument.h"
 #include "app/cli/plan_tell.h"
@@ -26,7 +27,7 @@ namespace {
 
 using namespace estimate;
 
-constexpr int64_t kMostGpus = 65536;
+constexpr int64_t kMostGpus = 65536, kMostBatch = int64_t{1} << 30, kMostLoraRank = 4096, kMostListed = 1000;
 
 struct PlanArguments {
     std::string model, gpu = "h100", stack = "torchtitan", only, report;
@@ -88,12 +89,12 @@ Sizes sizes_of(const std::string& words) {
 Question question_of(const PlanArguments& options, PlanTelling& telling) {
     expect("--gpus", options.gpus, 1, kMostGpus);
     expect("--gpus-per-node", options.gpus_per_node, 1, kMostGpus);
-    expect("--top", options.top, 1, 1000);
-    expect("--lora", options.lora, 0, 4096);
+    expect("--top", options.top, 1, kMostListed);
+    expect("--lora", options.lora, 0, kMostLoraRank);
     expect("--price", options.price, 1e-6, 1e6);
     expect("--memory-gib", options.memory_gib, 0.001, 1e6);
     if (options.seq) expect("--seq", *options.seq, 1, nn::kMostSize);
-    if (options.global_batch) expect("--global-batch", *options.global_batch, 1, int64_t{1} << 30);
+    if (options.global_batch) expect("--global-batch", *options.global_batch, 1, kMostBatch);
     Question question;
     question.stack = stack_of(options.stack);
     question.compiled = !options.eager;
@@ -139,6 +140,7 @@ void run_plan(const PlanArguments& options, CommandContext& context) {
         context.exit_code = ExitCode::interrupted;
         return;
     }
+    if (made.fitting.empty()) telling.remedies = remedies(question, go_on);
     if (!options.report.empty() || !options.json) {
         const Report report = plan_report(question, made, telling, context);
         write_report(report, options.report, context.language);
@@ -155,21 +157,26 @@ void add_plan_command(CLI::App& app, CommandContext& context) {
     auto options = std::make_shared<PlanArguments>();
     command->add_option("MODEL", options->model, context.text("cli.plan.help.model"))->required();
     command->add_option("--gpu", options->gpu, context.text("cli.plan.help.gpu"))->type_name("NAME|FILE");
-    command->add_option("--gpus", options->gpus, context.text("cli.plan.help.gpus"))->type_name("N");
-    command
-        ->add_option("--gpus-per-node", options->gpus_per_node, context.text("cli.plan.help.gpus_per_node"))
+    add_integer(*command, "--gpus", options->gpus, context.text("cli.plan.help.gpus"), {1, kMostGpus})
         ->type_name("N");
-    command->add_option("--seq", options->seq, context.text("cli.plan.help.seq"))->type_name("N");
-    command->add_option("--global-batch", options->global_batch, context.text("cli.plan.help.global_batch"))
+    add_integer(*command, "--gpus-per-node", options->gpus_per_node,
+                context.text("cli.plan.help.gpus_per_node"), {1, kMostGpus})
+        ->type_name("N");
+    add_integer(*command, "--seq", options->seq, context.text("cli.plan.help.seq"), {1, nn::kMostSize})
+        ->type_name("N");
+    add_integer(*command, "--global-batch", options->global_batch, context.text("cli.plan.help.global_batch"),
+                {1, kMostBatch})
         ->type_name("N");
     command->add_option("--stack", options->stack, context.text("cli.plan.help.stack"))->type_name("WORD");
-    command->add_option("--lora", options->lora, context.text("cli.plan.help.lora"))->type_name("RANK");
-    command->add_option("--base-bits", options->base_bits, context.text("cli.plan.help.base_bits"))
+    add_integer(*command, "--lora", options->lora, context.text("cli.plan.help.lora"), {0, kMostLoraRank})
+        ->type_name("RANK");
+    add_integer(*command, "--base-bits", options->base_bits, context.text("cli.plan.help.base_bits"), {4, 16})
         ->type_name("4|16");
     command->add_option("--memory-gib", options->memory_gib, context.text("cli.plan.help.memory_gib"))
         ->type_name("N");
     command->add_option("--price", options->price, context.text("cli.plan.help.price"))->type_name("N");
-    command->add_option("--top", options->top, context.text("cli.plan.help.top"))->type_name("N");
+    add_integer(*command, "--top", options->top, context.text("cli.plan.help.top"), {1, kMostListed})
+        ->type_name("N");
     command->add_flag("--eager", options->eager, context.text("cli.plan.help.eager"));
     command->add_option("--only", options->only, context.text("cli.plan.help.only"))->type_name("SIZES");
     command->add_option("--report", options->report, context.text("cli.plan.help.report"))

@@ -164,6 +164,29 @@ bool twins(const Layouted& a, const Layouted& b) {
                                                      y.cp * y.data_ranks(), y.replicas > 1, b.job.recompute);
 }
 
+/// The options that each remedy stands for: {"--gpus 16", "--lora 16 --base-bits 4"}.
+std::vector<std::string> options_of(const std::vector<Remedy>& remedies) {
+    std::vector<std::string> options;
+    for (const Remedy& each : remedies) {
+        std::string& text = options.emplace_back();
+        const auto add = [&](const char* option, std::optional<int64_t> value) {
+            if (value) text += (text.empty() ? "" : " ") + std::string(option) + " " + std::to_string(*value);
+        };
+        add("--gpus", each.gpus);
+        add("--global-batch", each.global_batch);
+        add("--seq", each.seq);
+        add("--lora", each.lora_rank);
+        add("--base-bits", each.base_bits);
+    }
+    return options;
+}
+
+std::string list_of(const std::vector<std::string>& options) {
+    std::string list;
+    for (const std::string& each : options) list += (list.empty() ? "" : "; ") + each;
+    return list;
+}
+
 /// "tp=8,recompute=none".
 std::string sizes_text(const Sizes& sizes) {
     std::string text;
@@ -284,9 +307,10 @@ Report plan_report(const Question& question, const Plan& made, const PlanTelling
     Report::Part head;
     head.before = head_of(question, made, telling, context);
     if (made.fitting.empty()) {
-        head.before.push_back(context.text(question.base_bits == 4  ? "cli.plan.none_fits_qlora"
-                                           : question.lora_rank > 0 ? "cli.plan.none_fits_lora"
-                                                                    : "cli.plan.none_fits"));
+        head.before.push_back(
+            telling.remedies.empty()
+                ? context.text("cli.plan.nothing_fits")
+                : context.text("cli.plan.none_fits", {{"remedies", list_of(options_of(telling.remedies))}}));
         head.table = table_of(question, first_layouts(made.too_large, telling.top), telling, true, context);
         report.parts.push_back(std::move(head));
         return report;
@@ -335,6 +359,7 @@ ordered_json plan_json(const Question& question, const Plan& made, const PlanTel
     };
     out["layouts"] = list(first_layouts(made.fitting, telling.top));
     out["pareto"] = list(made.pareto());
+    if (made.fitting.empty()) out["remedies"] = options_of(telling.remedies);
     if (made.fitting.empty()) out["nearest"] = list(first_layouts(made.too_large, telling.top));
     if (!made.fitting.empty()) {
         const Sensitivity s = sensitivity(question, made.fitting.front().job);

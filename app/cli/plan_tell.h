@@ -9,6 +9,7 @@
 #include "app/cli/command.h"
 #include "app/cli/report.h"
 #include "core/estimate/plan.h"
+#include "core/estimate/remedies.h"
 
 namespace meshscope::cli {
 
@@ -18,6 +19,7 @@ struct PlanTelling {
     int64_t top = 10;                    ///< layouts that are listed
     std::optional<double> price;         ///< of a GPU-hour
     std::optional<int64_t> most_tokens;  ///< the positions that a configuration states, where it does
+    std::vector<estimate::Remedy> remedies = {};  ///< where no layout fits: what would help
 };
 
 /// The first `n` of a list that are no twins of one before: layouts that differ in the size of a micro-batch

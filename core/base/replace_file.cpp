@@ -54,7 +54,7 @@ std::string part_name(const std::string& path, int attempt) {
 std::string file_to_write(const std::string& path) {
     std::string target = behind_links(path, path);
     struct stat status {};
-    if (stat(target.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
         if (S_ISDIR(status.st_mode)) refuse(path, EISDIR);
         throw IoError(Message{"file.not_regular_output", {{"path", path}}});
     }

@@ -35,12 +35,12 @@ FlashShares flash_shares(AttentionKernel kernel, bool hopper, int64_t head_dim) 
 }
 
 /// Sizes on one rank, as the formulas need them.
-struct Sizes {
+struct BlockSizes {
     double tokens, own_tokens;  ///< in products; between them, where sequence parallelism cuts them
     double dim, hidden, q, kv;  ///< the last three on one tp rank
     double heads, batch, seq_keys, seq_queries;
 
-    explicit Sizes(const Job& job) {
+    explicit BlockSizes(const Job& job) {
         const Shape& s = job.shape;
         const auto tp = static_cast<double>(job.layout.tp);
         tokens = static_cast<double>(job.tokens());
@@ -62,7 +62,7 @@ class Block {
         : job_(job), eager_(!traits(job.stack).fused_kernels && !job.compiled), sizes_(job) {}
 
     std::vector<Operation> operations() {
-        const Sizes& s = sizes_;
+        const BlockSizes& s = sizes_;
         norm("norm_1");
         linear("qkv", s.q + 2 * s.kv, s.dim);
         if (job_.shape.gated) elementwise("rotary", 2 * kComputeBytes * s.tokens * (s.q + s.kv), 0);
@@ -109,7 +109,7 @@ class Block {
     }
 
     void attention() {
-        const Sizes& s = sizes_;
+        const BlockSizes& s = sizes_;
         // Queries, keys and values; the output, which is the next product's input.
         double kept = kComputeBytes * s.tokens * (s.q + 2 * s.kv) + kComputeBytes * s.tokens * s.q;
         // Under context parallelism the parts' output is kept beside the whole.
@@ -139,7 +139,7 @@ class Block {
     }
 
     void feed_forward() {
-        const Sizes& s = sizes_;
+        const BlockSizes& s = sizes_;
         const double x = kComputeBytes * s.tokens * s.hidden;
         if (job_.shape.gated) {
             linear("gate_up", 2 * s.hidden, s.dim);
@@ -153,7 +153,7 @@ class Block {
 
     const Job& job_;
     bool eager_;
-    Sizes sizes_;
+    BlockSizes sizes_;
     std::vector<Operation> made_;
 };
 
@@ -222,7 +222,7 @@ void recompute(const Job& job, const std::vector<Operation>& operations, const s
 /// sequence parallelism, which gathers once more for the weights' gradients. cp: keys and values travel the
 /// ring while attention computes.
 void add_collectives(const Job& job, const Machine& machine, const Times& attention, Cost& cost) {
-    const Sizes s(job);
+    const BlockSizes s(job);
     const Layout& l = job.layout;
     if (l.tp > 1) {
         const double one = machine.gather_s(kComputeBytes * s.tokens * s.dim, l.tp, 1);
@@ -276,7 +276,7 @@ double block_kept_bytes(const Job& job) {
         if (!each.scores || each.product.m > 0) without_scores += each.kept_bytes;
         if (each.flash_flops > 0) attention += each.kept_bytes;
     }
-    const Sizes s(job);
+    const BlockSizes s(job);
     const double input = kComputeBytes * s.own_tokens * s.dim;
     switch (job.recompute) {
         case Recompute::none:
@@ -322,7 +322,7 @@ int64_t padded_vocab(const Job& job) {
 }
 
 Cost head_cost(const Job& job, const Machine& machine) {
-    const Sizes s(job);
+    const BlockSizes s(job);
     const double vocab = static_cast<double>(padded_vocab(job)) / static_cast<double>(job.layout.tp);
     const double logits = s.tokens * vocab;
     const bool eager = !traits(job.stack).fused_kernels && !job.compiled;

@@ -26,7 +26,8 @@ std::string quoted(const Names& names) {
     return text;
 }
 
-std::string slice_expression(const std::string& mesh, const Names& names) {
+std::string slice_expression(const std::string& mesh, const Names& names, bool list = false) {
+    if (list) return mesh + "[[" + quoted(names) + "]]";
     return mesh + "[" + (names.empty() ? "()" : quoted(names)) + "]";
 }
 
@@ -96,7 +97,7 @@ std::string pytorch_expression(const Question& question) {
         case QuestionKind::root:
             return "mesh";
         case QuestionKind::slice:
-            return question.index.empty() ? slice_expression(of, question.names)
+            return question.index.empty() ? slice_expression(of, question.names, question.list)
                                           : of + "[" + index_text(question) + "]";
         case QuestionKind::flatten:
             return (question.of.empty() ? slice_expression(of, question.names) : of) + "._flatten(" +
@@ -122,23 +123,30 @@ std::string pytorch_expression(const Question& question) {
 
 namespace {
 
+/// Throws what PyTorch raises where `asking` is outside of the sub-mesh.
+void expect_seen(const DeviceMesh& mesh, GlobalRank asking) {
+    if (!mesh.contains(asking)) static_cast<void>(mesh.ranks_excerpt(asking, 0));
+}
+
 /// Works a question out, what it is asked of first; each mesh made on the way is added to `steps`.
-DeviceMesh evaluate(const DeviceMesh& root, const Question& question, std::vector<DeviceMesh>& steps) {
+DeviceMesh evaluate(const DeviceMesh& root, const Question& question, std::optional<GlobalRank> asking,
+                    std::vector<DeviceMesh>& steps) {
     const auto made = [&](DeviceMesh mesh) {
         steps.push_back(mesh);
+        if (asking) expect_seen(mesh, *asking);
         return mesh;
     };
     if (question.kind == QuestionKind::concatenate) {
         std::vector<DeviceMesh> parts;
-        for (const Question& part : question.of) parts.push_back(evaluate(root, part, steps));
+        for (const Question& part : question.of) parts.push_back(evaluate(root, part, asking, steps));
         for (const Names& part : question.parts) parts.push_back(made(root.slice(part)));
         return made(DeviceMesh::concatenate(parts));
     }
-    const DeviceMesh of = question.of.empty() ? root : evaluate(root, question.of.front(), steps);
+    const DeviceMesh of = question.of.empty() ? root : evaluate(root, question.of.front(), asking, steps);
     switch (question.kind) {
         case QuestionKind::slice:
             if (!question.index.empty()) of.refuse_index(question.index, question.several);
-            return made(of.slice(question.names));
+            return made(of.slice(question.names, question.list));
         case QuestionKind::flatten:
             return made(
                 (question.of.empty() ? made(of.slice(question.names)) : of).flatten(question.new_name));
@@ -159,10 +167,10 @@ DeviceMesh evaluate(const DeviceMesh& root, const Question& question, std::vecto
 
 }  // namespace
 
-Derived derive(const DeviceMesh& mesh, const Question& question) {
+Derived derive(const DeviceMesh& mesh, const Question& question, std::optional<GlobalRank> asking) {
     Derived derived{question, {}, {}};
     try {
-        static_cast<void>(evaluate(mesh, question, derived.steps));
+        static_cast<void>(evaluate(mesh, question, asking, derived.steps));
     } catch (const InvalidArgument& refusal) {
         derived.error = refusal.message();
     }
@@ -171,9 +179,7 @@ Derived derive(const DeviceMesh& mesh, const Question& question) {
 
 std::optional<Message> refusal_of(const Derived& derived, GlobalRank asking) {
     try {
-        // PyTorch looks for the asking rank whenever it makes a sub-mesh, so a rank outside fails on the way.
-        for (const DeviceMesh& step : derived.steps)
-            if (!step.contains(asking)) static_cast<void>(step.ranks_excerpt(asking, 0));
+        for (const DeviceMesh& step : derived.steps) expect_seen(step, asking);
         if (!derived.error && derived.question.kind == QuestionKind::value)
             static_cast<void>(value_for(derived, asking, 0));
         return derived.error;

@@ -57,6 +57,7 @@ struct Question {
                                     ///< itself, of which flatten takes the slice `names` first
     std::string index = {};         ///< slice: what else than names stands in the brackets, in Python's words
     bool several = false;           ///< slice: whether `index` is a tuple
+    bool list = false;              ///< slice: the names stand in a Python list: mesh[["a", "b"]]
     std::string member = {};        ///< value: "get_group", one of find_value_member()'s
     /// value: the dim that stands in its brackets, by number or by name
     std::optional<std::variant<int64_t, std::string>> asked_dim = std::nullopt;
@@ -78,8 +79,11 @@ struct Derived {
 
 /// Never throws InvalidArgument: a refusal is in `error`. The names that `flatten` gives stay with the mesh,
 /// so the order of questions matters, as it does in PyTorch: asking twice gives the same mesh, and a later
-/// slice of the root may use the name.
-Derived derive(const DeviceMesh& mesh, const Question& question);
+/// slice of the root may use the name. `asking`, where only one rank asks: PyTorch looks for it whenever it
+/// makes a sub-mesh, so that for a rank outside what comes after its first refusal never happens, names
+/// included.
+Derived derive(const DeviceMesh& mesh, const Question& question,
+               std::optional<GlobalRank> asking = std::nullopt);
 
 /// The ranks that a mesh's `mesh` holds.
 struct MeshRanks {

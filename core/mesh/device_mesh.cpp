@@ -62,6 +62,9 @@ const Layout& DeviceMesh::layout(int64_t mesh_dim) const {
     return checked_layout(mesh_dim);
 }
 int64_t DeviceMesh::size(int64_t mesh_dim) const {
+    if (mesh_dim < 0 || mesh_dim >= ndim())
+        refuse("mesh.dim_out_of_range", {{"asked", mesh_dim}, {"ndim", ndim()}, {"mesh", repr()}},
+               {"IndexError", "tuple index out of range"});
     return checked_layout(mesh_dim).numel();
 }
 bool DeviceMesh::contains(GlobalRank rank) const {

@@ -116,8 +116,9 @@ class DeviceMesh {
 
     /// mesh["a","b"]: the dims named, in mesh order, the asking rank's coordinate on all others. Sub-meshes
     /// slice by their own names; the root also by the names that flatten() gave. Throws for no names, an
-    /// unknown name, names in another order than the mesh's, dims that overlap.
-    DeviceMesh slice(const Names& names) const;
+    /// unknown name, names in another order than the mesh's, dims that overlap. `list`: they were written
+    /// as a Python list, which PyTorch's refusals repeat.
+    DeviceMesh slice(const Names& names, bool list = false) const;
     /// Throws what PyTorch raises where something else than names stands in the brackets: mesh[0], mesh[0,
     /// 1]. `index` is it in Python's words; `several` tells whether it is a tuple.
     [[noreturn]] void refuse_index(const std::string& index, bool several) const;

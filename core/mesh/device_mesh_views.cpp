@@ -34,11 +34,35 @@ bool can_be_sorted(std::vector<Layout> dims) {
     return whole.check_sorted() && whole.check_orthogonal();
 }
 
+/// Of sizes; more than 64 bits hold: the largest number, which no dim has.
+int64_t saturating_product(const Shape& sizes) {
+    int64_t product = 1;
+    for (const int64_t size : sizes)
+        if (__builtin_mul_overflow(product, size, &product)) return std::numeric_limits<int64_t>::max();
+    return product;
+}
+
+std::string wrong_product(const Shape& sizes, int64_t mesh_dim, int64_t size) {
+    return "The product of mesh_sizes=" + python_tuple(sizes) + " is " + python_product(sizes) +
+           ", but the original dimension at dim=" + std::to_string(mesh_dim) + " has size " +
+           std::to_string(size) + ". These must be equal for unflatten to work correctly.";
+}
+
+/// What PyTorch says to a dim below 0: it counts from the end for the size, and for nothing after it.
+PyTorchError below_zero(const Shape& shape, int64_t mesh_dim, const Shape& sizes) {
+    const auto n_dims = static_cast<int64_t>(shape.size());
+    if (mesh_dim < -n_dims) return {"IndexError", "tuple index out of range"};
+    const int64_t size = shape[static_cast<std::size_t>(n_dims + mesh_dim)];
+    if (saturating_product(sizes) != size) return {"ValueError", wrong_product(sizes, mesh_dim, size)};
+    return {"AssertionError", "Please use a non-overlapping layout when creating a DeviceMesh."};
+}
+
 }  // namespace
 
-DeviceMesh DeviceMesh::slice(const Names& names) const {
+DeviceMesh DeviceMesh::slice(const Names& names, bool list) const {
+    const std::string asked = list ? python_list(names) : python_tuple(names);
     if (names_.empty())
-        refuse("mesh.unnamed", {{"asked", python_tuple(names)}, {"mesh", repr()}},
+        refuse("mesh.unnamed", {{"asked", asked}, {"mesh", repr()}},
                {"RuntimeError", "Cannot slice a DeviceMesh without mesh_dim_names!"});
     if (names == names_) {
         DeviceMesh same = *this;
@@ -65,26 +89,24 @@ DeviceMesh DeviceMesh::slice(const Names& names) const {
             dims.push_back(flat->second);
         } else {
             refuse("mesh.unknown_name",
-                   {{"asked", python_tuple(names)},
+                   {{"asked", asked},
                     {"name", python_repr(name)},
                     {"possible", python_list(possible)},
                     {"mesh", repr()}},
-                   {"KeyError", "Invalid mesh_dim_names " + python_tuple(names) +
-                                    " specified. Valid mesh_dim_names are " + python_list(possible) + "."});
+                   {"KeyError", "Invalid mesh_dim_names " + asked + " specified. Valid mesh_dim_names are " +
+                                    python_list(possible) + "."});
         }
     }
     const Layout whole = collapse(dims);
     if (!whole.check_sorted())
         refuse(can_be_sorted(dims) ? "mesh.names_out_of_order" : "mesh.names_have_no_order",
-               {{"asked", python_tuple(names)},
-                {"possible", python_tuple(in_mesh_order(names, dims))},
-                {"mesh", repr()}},
-               {"KeyError", "Invalid mesh_dim_names " + python_tuple(names) +
+               {{"asked", asked}, {"possible", python_tuple(in_mesh_order(names, dims))}, {"mesh", repr()}},
+               {"KeyError", "Invalid mesh_dim_names " + asked +
                                 " specified. Mesh dim indices should be in ascending order."});
     if (!whole.check_orthogonal())
         refuse("mesh.names_overlap",
-               {{"asked", python_tuple(names)}, {"possible", python_list(possible)}, {"mesh", repr()}},
-               {"RuntimeError", "Slicing overlapping dim_names " + python_tuple(names) + " is not allowed."});
+               {{"asked", asked}, {"possible", python_list(possible)}, {"mesh", repr()}},
+               {"RuntimeError", "Slicing overlapping dim_names " + asked + " is not allowed."});
     return {root_, std::move(dims), names};
 }
 
@@ -169,8 +191,7 @@ DeviceMesh DeviceMesh::unflatten(const std::string& mesh_dim, Shape sizes, Names
 DeviceMesh DeviceMesh::unflatten(int64_t mesh_dim, Shape sizes, Names names) const {
     if (mesh_dim < 0 || mesh_dim >= ndim())
         refuse("mesh.dim_out_of_range", {{"asked", mesh_dim}, {"ndim", ndim()}, {"mesh", repr()}},
-               mesh_dim < 0 ? PyTorchError{"AssertionError",
-                                           "Please use a non-overlapping layout when creating a DeviceMesh."}
+               mesh_dim < 0 ? below_zero(shape_, mesh_dim, sizes)
                             : PyTorchError{"ValueError", "dim " + std::to_string(mesh_dim) +
                                                              " specified in `_unflatten` is out of range " +
                                                              std::to_string(ndim())});
@@ -182,19 +203,10 @@ DeviceMesh DeviceMesh::unflatten(int64_t mesh_dim, Shape sizes, Names names) con
                 {"asked", python_tuple(names)},
                 {"mesh", repr()}},
                {"RuntimeError", "mesh_dim_names must have same length as mesh_sizes in _unflatten!"});
-    int64_t product = 1;
-    bool positive = true;
-    for (const int64_t size : sizes) {
-        positive = positive && size >= 1;
-        if (!__builtin_mul_overflow(product, size, &product)) continue;
-        product = std::numeric_limits<int64_t>::max();  // stays: no dim is that large
-        break;
-    }
+    const int64_t product = saturating_product(sizes);
+    const bool positive = std::ranges::all_of(sizes, [](int64_t size) { return size >= 1; });
     if (product != shape_[at] || !positive || sizes.empty()) {
-        const std::string text =
-            "The product of mesh_sizes=" + python_tuple(sizes) + " is " + python_product(sizes) +
-            ", but the original dimension at dim=" + std::to_string(mesh_dim) + " has size " +
-            std::to_string(shape_[at]) + ". These must be equal for unflatten to work correctly.";
+        const std::string text = wrong_product(sizes, mesh_dim, shape_[at]);
         PyTorchError pytorch{"ValueError", text};
         if (product == shape_[at])
             pytorch = sizes.empty() ? PyTorchError{"IndexError", "tuple index out of range"}

@@ -120,6 +120,7 @@ class Reader {
         }
         if (close) expect(close);
         question.several = question.several || reprs.size() > 1 || close == ']';
+        question.list = close == ']' && !has_number;
         if (!has_number) return question;
         question.names.clear();
         std::string text;

@@ -43,7 +43,7 @@ int64_t numbered(const DeviceMesh& of, const Question& question) {
                {{"asked", std::get<std::string>(*question.asked_dim)},
                 {"possible", python_tuple(of.names())},
                 {"mesh", of.repr()}},
-               {"TypeError", "list indices must be integers or slices, not str"});
+               {"TypeError", "tuple indices must be integers or slices, not str"});
     const int64_t mesh_dim = from_the_end(of, *number);
     static_cast<void>(of.size(mesh_dim));
     return mesh_dim;

@@ -76,7 +76,6 @@ using trace::TraceDatabase;
 bool is_true(const Cell& cell) {
     if (const auto* n = std::get_if<int64_t>(&cell)) return *n != 0;
     if (const auto* x = std::get_if<double>(&cell)) return *x != 0.0;
-    if (const auto* s = std::get_if<std::string>(&cell)) return !s->empty();
     return false;
 }
 
@@ -264,6 +263,8 @@ std::vector<CheckResult> run_checks(const Scenario& scenario, const TraceDatabas
         try {
             const Cell cell = database.value(check.sql);
             result.passed = is_true(cell);
+            if (const auto* text = std::get_if<std::string>(&cell))
+                result.error = Message{"scenario.check_no_number", {{"value", *text}}};
             result.value = std::holds_alternative<std::monostate>(cell) ? "NULL" : trace::to_text(cell);
         } catch (const Error& error) {
             result.error = error.message();

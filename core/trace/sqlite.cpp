@@ -54,6 +54,9 @@ Database Database::open(const std::string& name, int flags) {
     sqlite3_limit(raw, SQLITE_LIMIT_ATTACHED, 0);
     sqlite3_db_config(raw, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
     sqlite3_db_config(raw, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+    // A column that is misspelt in double quotes is an error, not a text.
+    sqlite3_db_config(raw, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);
+    sqlite3_db_config(raw, SQLITE_DBCONFIG_DQS_DDL, 0, nullptr);
     register_hop_rows(raw);
     return database;
 }

@@ -1,7 +1,11 @@
 // The commands `meshscope plan` and `meshscope validate`, run as a user runs them.
 #include <cmath>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "tests/cli/program.h"
 #include "tests/test.h"
@@ -134,6 +138,21 @@ TEST_CASE("where nothing fits, plan shows what is nearest and its largest part, 
         CHECK(ended.out.find(words) != std::string::npos);
         CHECK(ended.out.find("GiB") != std::string::npos);
     }
+    // Each change that is offered was tried.
+    const auto ask = [](std::vector<std::string> more) {
+        std::vector<std::string> words{"plan", llama(), "--gpus", "1", "--gpu", "rtx4090", "--json"};
+        words.insert(words.end(), more.begin(), more.end());
+        return json::parse(program::run(words).out);
+    };
+    const auto offered = ask({})["remedies"].get<std::vector<std::string>>();
+    CHECK_FALSE(offered.empty());
+    for (const std::string& each : offered) {
+        INFO(each);
+        std::istringstream words(each);
+        CHECK(ask({std::istream_iterator<std::string>(words),
+                   std::istream_iterator<std::string>()})["fitting"] > 0);
+    }
+    CHECK(ask({"--memory-gib", "0.01"})["remedies"].empty());
 }
 
 TEST_CASE("what plan cannot answer is refused with what would be right") {

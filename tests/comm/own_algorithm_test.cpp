@@ -316,6 +316,10 @@ TEST_CASE("what a TOML algorithm does wrong is told at its line") {
     const auto missing = proof_of(wrong("\"p - 1\"", "\"p - 2\""), 4);
     REQUIRE(missing);
     CHECK((missing->id == "algorithm.flaw.lost" || missing->id == "algorithm.flaw.missing"));
+    const std::string ring = kRing;
+    const auto half = proof_of(ring.substr(0, ring.rfind("[[phase]]")), 2);
+    REQUIRE(half);
+    CHECK(half->id == "algorithm.flaw.missing_own");
     const auto zero = proof_of(wrong("\"r - s - 1\"", "\"r - s % (s - 1)\""), 4);
     REQUIRE(zero);
     CHECK(zero->id == "algorithm.expression.zero");

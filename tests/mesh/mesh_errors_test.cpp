@@ -242,6 +242,21 @@ TEST_CASE("a group or a local rank is refused without a dim, for an unknown dim,
           "have all its original dimensions (e.g., no slicing) or it needs to contain the local rank");
 }
 
+TEST_CASE("a dim below 0 is refused by _unflatten as PyTorch does: its size first, then that it is no dim") {
+    const DeviceMesh mesh = DeviceMesh::init({2, 2}, {"a", "b"}, 4);
+    const auto unflatten = [&](int64_t dim, const Shape& sizes) {
+        return refusal([&] { (void)mesh.unflatten(dim, sizes, {"x", "y"}); });
+    };
+    CHECK(unflatten(-1, {4, 2}) ==
+          "mesh.dim_out_of_range | ValueError: The product of mesh_sizes=(4, 2) is 8, but the original "
+          "dimension at "
+          "dim=-1 has size 2. These must be equal for unflatten to work correctly.");
+    CHECK(unflatten(-1, {2, 1}) ==
+          "mesh.dim_out_of_range | AssertionError: Please use a non-overlapping layout when creating a "
+          "DeviceMesh.");
+    CHECK(unflatten(-3, {2, 1}) == "mesh.dim_out_of_range | IndexError: tuple index out of range");
+}
+
 TEST_CASE("existing groups that do not make the mesh are refused") {
     using Groups = std::vector<std::vector<int64_t>>;
     const auto made_of = [](const Groups& groups, Shape shape, Names names) {

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/mesh/answer.h"
+#include "core/mesh/question_text.h"
 #include "tests/test.h"
 
 using namespace meshscope;
@@ -140,6 +141,18 @@ TEST_CASE("a rank outside the mesh has no coordinate, and sees the root but no s
     const Reply outside = reply(derive(mesh, question), GlobalRank{1});
     REQUIRE(outside.error.has_value());
     CHECK(outside.error->id == "mesh.rank_outside_submesh");
+}
+
+TEST_CASE("what a rank outside the mesh is refused leaves no name behind") {
+    const DeviceMesh mesh = DeviceMesh::init({2, 2}, {"a", "b"}, 5);
+    const auto ask = [&](const char* text, int32_t rank) {
+        return reply(derive(mesh, parse_questions(text).front(), GlobalRank{rank}), GlobalRank{rank});
+    };
+    CHECK(ask("mesh[\"a\"]._flatten(\"n1\")", 4).error->id == "mesh.rank_outside_submesh");
+    CHECK(pytorch_exception(*ask("mesh[[\"n1\"]]", 4).error) ==
+          "KeyError: Invalid mesh_dim_names ['n1'] specified. Valid mesh_dim_names are ['a', 'b'].");
+    CHECK(ask("mesh._flatten(\"n2\")", 4).answer.has_value());
+    CHECK(ask("mesh[\"a\"]._flatten(\"n1\")", 3).answer.has_value());
 }
 
 TEST_CASE("all groups of a dim, in the order PyTorch makes them") {

@@ -97,7 +97,7 @@ TEST_CASE("an order is proposed only where slicing would take it") {
 
 TEST_CASE("a question is written back as it was asked") {
     for (const char* text :
-         {"mesh", "mesh[()]", "mesh[\"a\", \"b_c\"]", "mesh[\"a\", \"b\"]._flatten()",
+         {"mesh", "mesh[()]", "mesh[[\"a\", \"b\"]]", "mesh[\"a\", \"b_c\"]", "mesh[\"a\", \"b\"]._flatten()",
           "mesh[\"a\", \"b\"]._flatten(\"x\")", "mesh._flatten()",
           "mesh[\"a\"][\"a\"]._flatten(\"x\")[\"x\"]", "mesh._unflatten(\"a\", (2, 4), (\"u\", \"v\"))",
           "mesh[\"a\"]._unflatten(0, (8,), (\"u\",))",

@@ -63,9 +63,11 @@ TEST_CASE(
                 {"empty", "SELECT ''"},
                 {"real", "SELECT 0.5"},
                 {"two rows", "SELECT id FROM collectives"},
-                {"writes", "DELETE FROM event"}};
+                {"writes", "DELETE FROM event"},
+                {"misspelt", "SELECT \"lossy\" FROM losses LIMIT 1"},
+                {"text", "SELECT 'true'"}};
     const auto results = run_checks(s, database);
-    REQUIRE(results.size() == 7);
+    REQUIRE(results.size() == 9);
     CHECK(results[0].passed);
     CHECK_FALSE(results[1].passed);
     CHECK(results[1].value == "0");
@@ -75,6 +77,9 @@ TEST_CASE(
     CHECK(results[5].error->id == "query.not_one_value");
     CHECK_FALSE(results[6].passed);
     CHECK(results[6].error);
+    CHECK(results[7].error->id == "query.sql");
+    CHECK(results[8].error->id == "scenario.check_no_number");
+    CHECK_FALSE(results[8].passed);
 }
 
 TEST_CASE("numbers come from the run, or say what is wrong") {

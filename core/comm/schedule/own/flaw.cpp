@@ -51,7 +51,13 @@ class FlawText {
     }
 
   private:
+    /// A number that no other rank had a hand in came from none in no round.
     std::string word() const {
+        if (flaw_.peer < 0) {
+            if (flaw_.kind == Kind::missing && flaw_.lost_rank < 0) return "missing_own";
+            if (flaw_.kind == Kind::twice) return "twice_own";
+            if (flaw_.kind == Kind::wrong_place) return "wrong_place_own";
+        }
         switch (flaw_.kind) {
             case Kind::missing:
                 return flaw_.lost_rank >= 0 ? "lost" : "missing";
