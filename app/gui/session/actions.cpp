@@ -223,7 +223,12 @@ struct Applier {
         if (ranks > 0) s.lane_ranks[run] = (a.rank % ranks + ranks) % ranks;
     }
     void operator()(const CloseDocument&) const { show(s, nullptr); }
-    void operator()(const ShowDocument& a) const { show(s, a.document); }
+    void operator()(const ShowDocument& a) const {
+        show(s, a.document);
+        // Where the left column is folded nothing else would say so.
+        if (const auto failed = static_cast<int64_t>(a.document->failed_checks.size()); failed > 0)
+            effects.tell.push_back({"app.checks_failed", {{"checks", failed}}});
+    }
     void operator()(const ShowError& a) const {
         s.error = a.error;
         s.loading.reset();
