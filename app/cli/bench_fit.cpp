@@ -12,6 +12,7 @@
 #include "core/base/json_text.h"
 #include "core/base/kinds.h"
 #include "core/base/replace_file.h"
+#include "core/base/same_file.h"
 #include "core/time/fit_links.h"
 #include "core/time/nccl_tests.h"
 #include "core/time/read_profile.h"
@@ -112,6 +113,10 @@ void tell(const std::vector<FittedLink>& links, const std::string& base, Command
 
 void fit_profile(const ProfileFit& asked, CommandContext& context) {
     context.json_errors = asked.json;
+    for (std::size_t i = 0; i < asked.files.size(); ++i)
+        for (std::size_t k = 0; k < i; ++k)
+            if (is_same_file(asked.files[i], asked.files[k]))
+                throw UsageError({"bench.fit.twice", {{"path", asked.files[i]}}});
     std::vector<std::string> inputs = asked.files;
     if (asked.base.ends_with(".toml")) inputs.push_back(asked.base);
     check_outputs({{asked.out, FileKind::profile}}, inputs, asked.force);

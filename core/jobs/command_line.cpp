@@ -159,6 +159,7 @@ class Shell {
     bool take_variable(std::string& word) {
         if (word.size() > kMostVariable) word.clear();
         if (text_.substr(at_).starts_with("$((")) return take_sum(word);
+        if (text_.substr(at_).starts_with("$(")) return take_command(word);
         const std::size_t begin = at_++;
         if (at_ < text_.size() && (text_[at_] == '@' || text_[at_] == '*')) {
             ++at_;
@@ -187,6 +188,19 @@ class Shell {
         while (at_ < text_.size() && is_name(text_[at_])) ++at_;
         const auto found = variables_.find(text_.substr(begin + 1, at_ - begin - 1));
         word += found != variables_.end() ? found->second : std::string(text_.substr(begin, at_ - begin));
+        return true;
+    }
+
+    /// $(cat size.txt): what a command prints is not known here; the word stays as it is written.
+    bool take_command(std::string& word) {
+        const std::size_t begin = at_;
+        int depth = 0;
+        do {
+            if (text_[at_] == '(') ++depth;
+            if (text_[at_] == ')') --depth;
+            ++at_;
+        } while (at_ < text_.size() && (depth > 0 || at_ == begin + 1));
+        word += text_.substr(begin, at_ - begin);
         return true;
     }
 

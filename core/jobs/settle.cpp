@@ -266,7 +266,14 @@ void settle_batch(Job& job) {
         }
     }
     if (micro && global) {
-        if (*global % (*micro * dp) != 0)
+        if (*global % (*micro * dp) != 0) {
+            if (passes && facts.said("accumulate"))
+                return report(job, "global_batch",
+                              {"jobs.batch_is_not",
+                               {{"key", key_of(job, "global_batch")},
+                                {"batch", *global},
+                                {"sum", product_text(facts, {"micro_batch", "accumulate", "dp"})},
+                                {"product", times(*micro * *passes, dp)}}});
             return report(job, "global_batch",
                           {"jobs.batch",
                            {{"key", key_of(job, "global_batch")},
@@ -274,6 +281,7 @@ void settle_batch(Job& job) {
                             {"sum", product_text(facts, {"micro_batch", "dp"})},
                             {"product", *micro * dp}}},
                           {"jobs.hint.batch", {{"product", *micro * dp}}});
+        }
         return derive(job, "accumulate", *global / (*micro * dp),
                       quotient_text(key_of(job, "global_batch") + " " + std::to_string(*global),
                                     product_text(facts, {"micro_batch", "dp"})));

@@ -96,8 +96,8 @@ bool Table::readable(std::string_view key) const {
         return false;
     }
     if (word.find('$') == std::string::npos) return true;
-    report({"jobs.variable", {{"key", within_ + std::string(key)}, {"value", word}}},
-           {"jobs.hint.variable", {}});
+    const char* const what = word.find("$(") == std::string::npos ? "jobs.variable" : "jobs.command";
+    report({what, {{"key", within_ + std::string(key)}, {"value", word}}}, {"jobs.hint.variable", {}});
     return false;
 }
 

@@ -285,6 +285,8 @@ TEST_CASE("files and options that contradict each other are refused, each with i
           Ids{"jobs.twice"});
     CHECK(read(kMegatron + "--log-interval 2 --log-interval 4") == Ids{"(none)"});
     CHECK(read(kMegatron + "--tensor-model-parallel-size $TP") == Ids{"jobs.variable"});
+    CHECK(read(kMegatron + "--tensor-model-parallel-size $(cat tp.txt | tr -d ' ()')") ==
+          Ids{"jobs.command"});
     CHECK(read(kMegatron + "--pipeline-model-parallel-size 0") == Ids{"scenario.out_of_range"});
     CHECK(read(kMegatron + "--pipeline-model-parallel-size 16", {.world = 16}) == Ids{"jobs.layers"});
     CHECK(read(kMegatron + "--global-batch-size 24") == Ids{"jobs.batch"});
@@ -502,7 +504,7 @@ TEST_CASE("numbers whose products no job has are refused, not computed") {
             "ds.json", options);
     };
     CHECK(deepspeed("\"train_batch_size\": 64, ", {}) == Ids{"jobs.batch"});
-    CHECK(deepspeed("\"train_batch_size\": 64, ", {.world = 65536}) == Ids{"jobs.batch"});
+    CHECK(deepspeed("\"train_batch_size\": 64, ", {.world = 65536}) == Ids{"jobs.batch_is_not"});
     CHECK(deepspeed("", {.world = 65536}) == Ids{"jobs.too_many_samples"});
     CHECK(
         read(R"({"model_spec": {"model": {"dim": 64, "layers": [{"attention": {"n_heads": 4611686018427387904,
