@@ -56,12 +56,15 @@ void write_partial(const RunArguments& options, const launch::Placement& placeme
     if (own.empty() && placement.rank != 0) return;
     try {
         if (!own.empty()) return trace::write_trace(trace, part_file(own, placement.round, placement.rank));
-        if (trace::unrecorded_ranks(trace).empty()) {
-            trace::write_trace(trace, options.trace);
-        } else {  // one rank's losses are not the run's
+        if (backends::has_processes(
+                trace.info.backend)) {  // one rank's record, and its losses are not the run's
             trace::Trace alone = trace;
-            run::forget_means(alone.info);
+            std::vector<int32_t> others = trace.info.mesh_ranks;
+            std::erase(others, placement.rank);
+            run::mark_unrecorded(alone.info, others);
             trace::write_trace(alone, options.trace);
+        } else {
+            trace::write_trace(trace, options.trace);
         }
         if (!options.quiet) context.err << context.text("cli.run.partial", {{"path", options.trace}}) << '\n';
         if (!backends::has_processes(trace.info.backend))

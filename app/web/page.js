@@ -41,8 +41,9 @@ var Module = (function () {
       if (given.get(name)) options.push('--' + name, given.get(name));
     });
     if (given.has('reduced-motion') || matchMedia('(prefers-reduced-motion: reduce)').matches) options.push('--reduced-motion');
-    if (given.get('state')) options.push('--dump-state', given.get('state'));
-    if (given.get('lesson')) options.push(given.get('lesson'));
+    if (given.has('state')) options.push('--dump-state', '/state.json');  // for tests; a link names no file
+    var lesson = given.get('lesson');
+    if (lesson && lesson[0] !== '-') options.push(lesson);
     return options;
   }
 
@@ -104,10 +105,12 @@ var Module = (function () {
   });
   window.addEventListener('hashchange', function () { location.reload(); });
   // Keys that are the window's while it has the keyboard; all others stay the browser's.
-  var taken = /^(F1|F2|F3|F6|F7|F8|F9|F10|Arrow.*|Page.*|Home|End|Tab|Backspace)$/, taken_with_control = /^(k|p|l|e|z|s|Enter|Arrow.*|[-+=01])$/i;
+  var taken = /^(F1|F2|F3|F7|F8|F9|F10|Arrow.*|Page.*|Home|End|Tab|Backspace)$/, taken_with_control = /^(k|p|e|z|s|Enter|Arrow.*|[-+=01])$/i;
   window.addEventListener('keydown', function (event) {
     if (document.activeElement !== canvas && document.activeElement !== document.body) return;
-    if (event.ctrlKey || event.metaKey ? taken_with_control.test(event.key) : taken.test(event.key)) event.preventDefault();
+    var control = event.ctrlKey || event.metaKey;
+    // F6 and Ctrl+L lead to the browser's own bar, as everywhere; Ctrl+Shift+L copies a link.
+    if (control ? taken_with_control.test(event.key) || (event.shiftKey && /^l$/i.test(event.key)) : taken.test(event.key)) event.preventDefault();
   }, true);
   // ImGui asks in each frame for the state that it sets back after drawing, and each question waits for all drawing to be done.
   // Nobody else draws here, so what it is set back to is what a new context has.
@@ -154,12 +157,16 @@ var Module = (function () {
     preRun: [function () {
       ENV.LANG = chinese ? 'zh_CN.UTF-8' : 'en_US.UTF-8';
       ENV.HOME = kHome;
-      read_kept();
+      try {
+        read_kept();
+      } catch (error) {
+        console.warn(String(error));  // what is kept is damaged: begin anew
+      }
       addRunDependency('files');
       unpack('files').then(function (buffer) {
         write_files(buffer);
         removeRunDependency('files');
-      });
+      }).catch(function (error) { tell(String(error.message || error)); });
     }],
     onAbort: function (what) { tell(String(what)); },
 
@@ -180,7 +187,18 @@ var Module = (function () {
     },
     failed: function (text) { tell(text); },
     copyText: function (text) {
-      if (navigator.clipboard) navigator.clipboard.writeText(text).catch(function () {});
+      // Over plain http there is no clipboard to ask, and a browser may refuse: the older way is tried then.
+      var old_way = function () {
+        var area = document.createElement('textarea');
+        area.value = text;
+        document.body.appendChild(area);
+        area.select();
+        document.execCommand('copy');
+        area.remove();
+        canvas.focus();
+      };
+      if (navigator.clipboard) navigator.clipboard.writeText(text).catch(old_way);
+      else old_way();
     },
     told: function (text) {
       var told = document.getElementById('told');

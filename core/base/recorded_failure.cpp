@@ -137,7 +137,15 @@ std::optional<RecordedFailure> read_failure(const std::string& text) {
         failure.cycle = ranks_at(*diagnosis, "cycle");
         failure.ranks = reports_of(*diagnosis);
     }
+    failure.unrecorded = in_order(ranks_at(read, "unrecorded"));
     return failure;
+}
+
+std::string with_unrecorded(const std::string& text, const std::vector<int32_t>& ranks) {
+    auto failure = parse_json<nlohmann::ordered_json>(text);
+    if (!failure.is_object()) return text;
+    failure["unrecorded"] = ranks;
+    return json_text(failure);
 }
 
 }  // namespace meshscope

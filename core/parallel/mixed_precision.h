@@ -4,11 +4,11 @@
 
 namespace meshscope::parallel {
 
-/// Which types sharded training computes and reduces in; the shards, and what the optimizer updates, stay
-/// float32. Sources: torch/distributed/fsdp/_fully_shard/_fsdp_api.py MixedPrecisionPolicy,
+/// Which types training computes and reduces in; shards, and what the optimizer updates, stay float32.
+/// Sources: torch/distributed/fsdp/_fully_shard/_fsdp_api.py MixedPrecisionPolicy,
 /// torch/distributed/fsdp/api.py MixedPrecision.
 struct MixedPrecision {
-    DType param = DType::float32;   ///< gathered parameters, activations, fresh gradients
+    DType param = DType::float32;   ///< gathered or whole parameters, activations, fresh gradients
     DType reduce = DType::float32;  ///< gradients on the wire, and those summed over micro-batches
 };
 

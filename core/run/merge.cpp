@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/base/recorded_failure.h"
 #include "core/parallel/tensor/placement.h"
 #include "core/trace/final_parameters.h"
 
@@ -160,9 +161,11 @@ RunResult merge_run(const RunPlan& plan, std::vector<RankResult> results) {
     return run;
 }
 
-void forget_means(trace::RunInfo& info) {
+void mark_unrecorded(trace::RunInfo& info, const std::vector<int32_t>& ranks) {
+    if (ranks.empty()) return;
     info.losses.clear();
     info.grad_norms.clear();
+    info.failure = with_unrecorded(info.failure, ranks);
 }
 
 trace::Trace partial_trace(trace::RunInfo info, std::vector<trace::Group> groups,

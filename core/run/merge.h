@@ -32,8 +32,9 @@ std::optional<int32_t> first_step_not_finite(const RunPlan& plan, std::span<cons
 /// the other, so that there is never more than one of them twice.
 RunResult merge_run(const RunPlan& plan, std::vector<RankResult> results);
 
-/// Takes out what is a mean over all ranks, where the record of one of them is missing.
-void forget_means(trace::RunInfo& info);
+/// Writes down that the records of these ranks were lost (trace::unrecorded_ranks), and takes out what is a
+/// mean over all ranks; nothing where there are none.
+void mark_unrecorded(trace::RunInfo& info, const std::vector<int32_t>& ranks);
 
 /// The record of a run that failed, as far as it came: losses are those of the steps that every rank with a
 /// loss finished, and so are gradient norms where results have them. `failure` is what RunInfo::failure

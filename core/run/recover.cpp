@@ -94,9 +94,9 @@ Recovered recover(const std::string& trace_path) {
     }
     recovered.trace = partial_trace(std::move(info), head.groups, std::move(results), "");
     trace::RunInfo& made = recovered.trace.info;
-    if (!recovered.missing.empty()) forget_means(made);
     made.steps = std::max(made.steps, whole_steps(recovered.trace));
     made.failure = failure_json(Error({"run.recovered", {{"steps", int64_t{made.steps}}}}));
+    mark_unrecorded(made, recovered.missing);
     return recovered;
 }
 
@@ -152,8 +152,10 @@ trace::Trace join_parts(std::map<int32_t, trace::Trace> parts, const std::string
     }
     trace::Trace joined =
         partial_trace(std::move(info), std::move(groups), std::move(results), std::move(failure));
-    const auto is_there = [&](int32_t rank) { return parts.contains(rank); };
-    if (!std::ranges::all_of(joined.info.mesh_ranks, is_there)) forget_means(joined.info);
+    std::vector<int32_t> missing;
+    for (const int32_t rank : joined.info.mesh_ranks)
+        if (!parts.contains(rank)) missing.push_back(rank);
+    mark_unrecorded(joined.info, missing);
     return joined;
 }
 

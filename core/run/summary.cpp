@@ -104,7 +104,9 @@ memory::ModelState zero_formula(const scenario::Scenario& scenario) {
     // Copies in another type of what is whole; the float32 values are then the optimizer's.
     const auto copy = static_cast<double>(bytes_per_element(scenario.parallel.precision.param));
     const bool copied = stage < 3 && copy != 4;
-    return memory::zero_state(stage, parameters, ranks, {copied ? copy : 4, 4, states + (copied ? 4 : 0)});
+    const auto gradients = static_cast<double>(bytes_per_element(scenario.parallel.precision.reduce));
+    return memory::zero_state(stage, parameters, ranks,
+                              {copied ? copy : 4, stage < 2 ? gradients : 4, states + (copied ? 4 : 0)});
 }
 
 std::optional<double> activation_formula(const scenario::Scenario& scenario) {

@@ -17,21 +17,10 @@ constexpr std::string_view name(Level level) {
     return kNames[static_cast<std::size_t>(level)];
 }
 
-/// The ranks of the mesh of which the record of a run that broke off holds nothing, while it holds others':
-/// their parts were lost. Ascending; none in a whole run, nor at level off. What they did is unknown, and so
-/// is every mean and sum over all ranks.
-inline std::vector<int32_t> unrecorded_ranks(const Trace& trace) {
-    std::vector<int32_t> missing;
-    if (trace.info.failure.empty()) return missing;
-    for (const int32_t rank : trace.info.mesh_ranks)
-        if (rank >= 0 && static_cast<std::size_t>(rank) < trace.ranks.size() &&
-            trace.ranks[static_cast<std::size_t>(rank)].events.empty())
-            missing.push_back(rank);
-    const auto is_empty = [](const RankTrace& rank) { return rank.events.empty(); };
-    if (std::ranges::all_of(trace.ranks, is_empty)) missing.clear();
-    std::ranges::sort(missing);
-    return missing;
-}
+/// The ranks of the mesh whose record was lost, as what put the record together wrote down
+/// (RunInfo::failure); ascending; none in a whole run. What they did is unknown, and so is every mean and sum
+/// over all ranks. A rank that did nothing is not one of them.
+std::vector<int32_t> unrecorded_ranks(const Trace& trace);
 
 /// Whether the record tells how many bytes an event sent. Of a library's own collective (Algorithm::native)
 /// nobody tells what travelled, and Event::sent_bytes is 0 whatever it was.

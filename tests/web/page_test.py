@@ -171,8 +171,8 @@ def main():
                 case(browser, file, options.pictures)
                 asked = [url for url in browser.requests() if not url.startswith((f"file://{file}", "about:", "blob:", "data:"))]
                 check(f"{case.__name__}: no request left the page", not asked)
-                check(f"{case.__name__}: nothing was thrown", not [line for line in browser.console() if "exception" in line.lower()])
-            except (AssertionError, TimeoutError, RuntimeError) as error:
+                check(f"{case.__name__}: nothing was thrown", not [line for line in browser.console() if "exception" in line.lower() or "abort" in line.lower()])
+            except (AssertionError, EOFError, TimeoutError, RuntimeError) as error:
                 failed += 1
                 browser.picture(options.pictures / f"failed_{case.__name__}.png")
                 print(f"FAILED  {case.__name__}: {error}")

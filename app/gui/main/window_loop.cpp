@@ -61,7 +61,8 @@ class WindowLoop::Loop {
 
     void begin() {
         window::GlfwWindow::on_display_gone([this] { display_gone(); });
-        for (const int signal : {SIGTERM, SIGINT, SIGHUP}) std::signal(signal, ask_to_end);
+        for (const int signal : {SIGTERM, SIGINT}) std::signal(signal, ask_to_end);
+        if (std::signal(SIGHUP, ask_to_end) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // under nohup
         stage_.act(session::SetLanguage{around_.language});
         for (const session::Action& action : session::start_actions(kept_.now)) stage_.act(action);
         set_up(stage_, options_, nullptr);

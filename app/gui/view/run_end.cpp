@@ -1,7 +1,6 @@
 #include "app/gui/view/run_end.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "app/gui/view/common.h"
 #include "app/gui/view/sheet.h"
@@ -68,31 +67,9 @@ void find_step(RunEnd& end, const trace::Trace& trace) {
             end.step = std::max(end.step, event->step);
 }
 
-/// The first event of a step whose result, as far as its numbers were kept, holds one that is not finite.
-std::optional<EventRef> first_not_finite_result(const trace::Trace& trace, int32_t step) {
-    std::optional<EventRef> first;
-    for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
-        const trace::RankTrace& rank = trace.ranks[r];
-        for (const trace::Snapshot& made : rank.snapshots) {
-            if (made.kind != trace::SnapshotKind::output || made.values < 0) continue;
-            if (rank.events[static_cast<std::size_t>(made.event)].step != step) continue;
-            if (first && made.event >= first->event) continue;
-            const auto begin = rank.values.begin() + made.values;
-            if (!std::all_of(begin, begin + made.elements, [](float x) { return std::isfinite(x); }))
-                first = {static_cast<int32_t>(r), made.event};
-        }
-    }
-    return first;
-}
-
-/// Where the numbers of a step went wrong; where its record has not kept them, the last forward on the first
-/// rank that has one: there the loss was made.
+/// The last forward of a step, on the first rank that has one: there its loss was made.
 void place_in_step(RunEnd& end, const trace::Trace& trace, int32_t step) {
     end.step = step;
-    if (const auto made = first_not_finite_result(trace, step)) {
-        end.at = *made;
-        return;
-    }
     for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
         const auto& events = trace.ranks[r].events;
         for (auto e = events.rbegin(); e != events.rend(); ++e)
