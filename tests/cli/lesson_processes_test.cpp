@@ -160,7 +160,7 @@ TEST_CASE("a lesson that is true of threads alone says why, and is not run betwe
     CHECK(lesson.run("check").exit_code == 0);
     const auto told = lesson.run("run", {"--backend", "tcp"});
     CHECK(told.exit_code == 2);
-    CHECK(has(told.err, "11_a only runs on threads: who waits is seen"));
+    CHECK(has(told.err, "11_a only runs with all ranks in one process (threads, fibers): who waits is seen"));
 }
 
 TEST_CASE("a lesson is told from processes as from threads, and its trace says so") {

@@ -115,7 +115,7 @@ TEST_CASE("the command that a hint proposes works where it is read, whatever the
     const auto refused = program::run({"run", scenario});
     CHECK(refused.exit_code == 65);
     const std::size_t begin = refused.err.find("--resume ");
-    const std::size_t end = refused.err.find(", or name another folder");
+    const std::size_t end = refused.err.find("); to start anew");
     INFO(refused.err);
     REQUIRE(begin != std::string::npos);
     REQUIRE(end != std::string::npos);

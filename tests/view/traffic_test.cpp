@@ -286,7 +286,7 @@ TEST_CASE("as SVG the amounts keep their colours and read on them") {
 
 TEST_CASE("what a rank without a record received is unknown, and not zero") {
     Toy toy;
-    toy.trace.info.failure = R"({"id":"run.recovered","args":{"steps":1},"unrecorded":[1]})";
+    toy.trace.info.failure = R"({"id":"run.recovered","args":{"steps":1},"unrecorded":[2]})";
     toy.trace.ranks[2] = {};
     const auto picture = view::traffic_view(toy.at(0));
     CHECK(test::says_part(picture, "Nothing was recorded of rank 2"));

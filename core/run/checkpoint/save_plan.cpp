@@ -1,6 +1,7 @@
 #include "core/run/checkpoint/save_plan.h"
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
 #include "core/base/json_text.h"
@@ -15,13 +16,15 @@ namespace {
 Message way_out(const std::string& newest, const scenario::Scenario& scenario, const nn::Model& model,
                 const Identity& identity) {
     const std::string path = shell_word(newest);
+    const std::string value = json_text(nlohmann::json(newest));  // TOML escapes as JSON does
     try {
         static_cast<void>(Checkpoint(newest, identity, scenario, model));
-        return {"checkpoint.hint.folder_in_use", {{"path", path}}};
+        return {"checkpoint.hint.folder_in_use", {{"path", path}, {"value", value}}};
     } catch (const InputError& error) {
         const Message& reason = error.diagnostics().front().message;
         if (reason.id == "checkpoint.nothing_left")
-            return {"checkpoint.hint.folder_finished", {{"path", path}, {"done", *reason.find("done")}}};
+            return {"checkpoint.hint.folder_finished",
+                    {{"path", path}, {"value", value}, {"done", *reason.find("done")}}};
     } catch (const Error&) {
         // It cannot even be read: another folder is the only way.
     }
