@@ -62,10 +62,7 @@ const Layout& DeviceMesh::layout(int64_t mesh_dim) const {
     return checked_layout(mesh_dim);
 }
 int64_t DeviceMesh::size(int64_t mesh_dim) const {
-    if (mesh_dim < 0 || mesh_dim >= ndim())
-        refuse("mesh.dim_out_of_range", {{"asked", mesh_dim}, {"ndim", ndim()}, {"mesh", repr()}},
-               {"IndexError", "tuple index out of range"});
-    return checked_layout(mesh_dim).numel();
+    return checked_layout(mesh_dim, "tuple").numel();
 }
 bool DeviceMesh::contains(GlobalRank rank) const {
     return root_->position_of(rank.value).has_value();
@@ -77,10 +74,10 @@ int64_t DeviceMesh::size() const {
     return product;
 }
 
-const Layout& DeviceMesh::checked_layout(int64_t mesh_dim) const {
+const Layout& DeviceMesh::checked_layout(int64_t mesh_dim, const char* in) const {
     if (mesh_dim < 0 || mesh_dim >= ndim())
         refuse("mesh.dim_out_of_range", {{"asked", mesh_dim}, {"ndim", ndim()}, {"mesh", repr()}},
-               {"IndexError", "list index out of range"});
+               {"IndexError", std::string(in) + " index out of range"});
     return layouts_[static_cast<size_t>(mesh_dim)];
 }
 

@@ -147,7 +147,8 @@ class DeviceMesh {
     struct Root;  // the rank map and what was flattened from it; shared by all its views
     DeviceMesh(std::shared_ptr<const Root> root, std::vector<Layout> layouts, Names names);
 
-    const Layout& checked_layout(int64_t mesh_dim) const;
+    /// `in`: where Python looks for the dim, which its refusal names.
+    const Layout& checked_layout(int64_t mesh_dim, const char* in = "list") const;
     int64_t position_inside(GlobalRank rank, const char* what) const;
     GroupCost cost_of(const std::vector<Layout>& dims) const;
     int64_t base_of_view(const Layout& whole, GlobalRank asking) const;

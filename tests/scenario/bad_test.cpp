@@ -397,34 +397,34 @@ TEST_CASE("a scenario cut at any byte is read or refused, never a crash") {
     CHECK(read >= 2);  // whole, and without its last line end
 }
 
+namespace {
+
+/// What the last mistake of a scenario comes with; "(none)" where there is no mistake.
+std::string last_hint(const std::string& text) {
+    try {
+        scenario::parse_scenario(text, "bad.toml");
+    } catch (const InputError& error) {
+        return changes_in(error.diagnostics().back().hint);
+    }
+    return "(none)";
+}
+
+}  // namespace
+
 TEST_CASE("a name is offered only where it is free: a key cannot be written twice") {
-    const auto hint = [](const std::string& text) {
-        try {
-            scenario::parse_scenario(text, "bad.toml");
-        } catch (const InputError& error) {
-            return changes_in(error.diagnostics().back().hint);
-        }
-        return std::string("(none)");
-    };
-    CHECK(hint(kTrain + "stepps = 3\n") == "scenario.hint.key_is_there(guess=steps)");
-    CHECK(hint(kTrain + "[modle]\nkind = \"toy\"\n") == "scenario.hint.key_is_there(guess=model)");
-    CHECK(hint(kTrain + "acumulate = 1\n") == "scenario.hint.did_you_mean(guess=accumulate)");
-    CHECK(hint(kTrain + "accumulat = 2\nacumulate = 1\n") == "scenario.hint.key_is_there(guess=accumulate)");
+    CHECK(last_hint(kTrain + "stepps = 3\n") == "scenario.hint.key_is_there(guess=steps)");
+    CHECK(last_hint(kTrain + "[modle]\nkind = \"toy\"\n") == "scenario.hint.key_is_there(guess=model)");
+    CHECK(last_hint(kTrain + "acumulate = 1\n") == "scenario.hint.did_you_mean(guess=accumulate)");
+    CHECK(last_hint(kTrain + "accumulat = 2\nacumulate = 1\n") ==
+          "scenario.hint.key_is_there(guess=accumulate)");
 }
 
 TEST_CASE("a key in the wrong table is told where it belongs") {
-    const auto hint = [](const std::string& text) {
-        try {
-            scenario::parse_scenario(text, "bad.toml");
-        } catch (const InputError& error) {
-            return changes_in(error.diagnostics().back().hint);
-        }
-        return std::string("(none)");
-    };
-    CHECK(hint(kTrain + "[parallel]\nrecompute = \"full\"\n") ==
+    CHECK(last_hint(kTrain + "[parallel]\nrecompute = \"full\"\n") ==
           "scenario.hint.key_of_table(key=recompute, table=train)");
-    CHECK(hint("accumulate = 2\n" + kTrain) == "scenario.hint.key_of_table(key=accumulate, table=train)");
-    CHECK(!hint(kTrain + "seed = 3\n").starts_with("scenario.hint.key_of_table"));  // several have one
+    CHECK(last_hint("accumulate = 2\n" + kTrain) ==
+          "scenario.hint.key_of_table(key=accumulate, table=train)");
+    CHECK(!last_hint(kTrain + "seed = 3\n").starts_with("scenario.hint.key_of_table"));  // several have one
 }
 
 TEST_CASE("heads that are impossible hide no other mistake") {

@@ -302,6 +302,28 @@ inline constexpr struct web_rotate {
     }
 } rotate{};
 
+/// What of a subrange is asked here.
+template <class I>
+struct web_subrange {
+    I first, last;
+    constexpr I begin() const { return first; }
+    constexpr I end() const { return last; }
+    constexpr bool empty() const { return first == last; }
+    constexpr size_t size() const { return static_cast<size_t>(last - first); }
+    constexpr auto data() const { return to_address(first); }
+};
+inline constexpr struct web_equal_range {
+    template <web::Range R, class T, class F = less<>, class P = identity>
+    constexpr auto operator()(R&& range, const T& value, F f = {}, P p = {}) const {
+        const auto first = std::partition_point(std::begin(range), std::end(range), [&](auto&& each) {
+            return std::invoke(f, std::invoke(p, each), value);
+        });
+        const auto last = std::partition_point(
+            first, std::end(range), [&](auto&& each) { return !std::invoke(f, value, std::invoke(p, each)); });
+        return web_subrange<remove_const_t<decltype(first)>>{first, last};
+    }
+} equal_range{};
+
 }  // namespace ranges
 #endif
 
