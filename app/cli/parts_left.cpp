@@ -11,7 +11,7 @@ namespace meshscope::cli {
 void tell_parts_left(const std::string& trace, const CommandContext& context) {
     const run::Left left = run::left_beside(trace);
     if (left.parts == 0) return;
-    context.err << context.text(left.steps > 0 ? "cli.run.parts_left" : "cli.run.parts_left_empty",
+    context.err << context.text(left.empty ? "cli.run.parts_left_empty" : "cli.run.parts_left",
                                 {{"path", shell_word(trace)},
                                  {"parts", int64_t{left.parts}},
                                  {"ranks", int64_t{left.ranks}},

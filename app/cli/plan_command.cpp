@@ -27,7 +27,7 @@ namespace {
 
 using namespace estimate;
 
-constexpr int64_t kMostGpus = 65536, kMostBatch = int64_t{1} << 30, kMostLoraRank = 4096, kMostListed = 1000;
+constexpr int64_t kMostListed = 1000;
 
 struct PlanArguments {
     std::string model, gpu = "h100", stack = "torchtitan", only, report;

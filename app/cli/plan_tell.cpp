@@ -202,8 +202,8 @@ std::string sizes_text(const Sizes& sizes) {
 std::string options_text(const Question& question) {
     std::string text;
     const auto add = [&](const std::string& option) { text += (text.empty() ? "" : " ") + option; };
-    if (question.gpus_per_node != std::min(question.gpus, Question{}.gpus_per_node))
-        add("--gpus-per-node " + std::to_string(question.gpus_per_node));
+    if (question.in_node() != std::min(question.gpus, Question{}.gpus_per_node))
+        add("--gpus-per-node " + std::to_string(question.in_node()));
     if (!question.compiled) add("--eager");
     if (question.only.any()) add("--only " + sizes_text(question.only));
     return text;
@@ -335,7 +335,7 @@ ordered_json plan_json(const Question& question, const Plan& made, const PlanTel
     const double peak = question.profile.bfloat16_peak_flops_per_s;
     ordered_json out{{"parameters", parameters(question.shape)},
                      {"gpus", question.gpus},
-                     {"gpus_per_node", question.gpus_per_node},
+                     {"gpus_per_node", question.in_node()},
                      {"gpu", question.profile.name},
                      {"memory_bytes", question.memory_bytes},
                      {"peak_flops_per_s", peak > 0 ? ordered_json(peak) : ordered_json()},

@@ -1,6 +1,7 @@
 #include "core/base/toml_text.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <optional>
 #include <vector>
 
@@ -165,6 +166,38 @@ toml::table parse_toml(std::string_view text, const std::string& path) {
                            {path, static_cast<int>(at.line), static_cast<int>(at.column), -1},
                            hint_for_syntax(error.description())}});
     }
+}
+
+std::string toml_string(std::string_view text) {
+    std::string out = "\"";
+    for (const char c : text) {
+        switch (c) {
+            case '"':
+                out += "\\\"";
+                break;
+            case '\\':
+                out += "\\\\";
+                break;
+            case '\n':
+                out += "\\n";
+                break;
+            case '\t':
+                out += "\\t";
+                break;
+            case '\r':
+                out += "\\r";
+                break;
+            default:
+                if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
+                    char code[8];
+                    std::snprintf(code, sizeof(code), "\\u%04X", static_cast<unsigned>(c));
+                    out += code;
+                } else {
+                    out += c;
+                }
+        }
+    }
+    return out + "\"";
 }
 
 }  // namespace meshscope

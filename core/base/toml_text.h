@@ -18,4 +18,7 @@ inline constexpr int kMostTomlDepth = 64;
 /// messages. Throws InputError "toml.too_large", "toml.too_deep" and "toml.syntax", each at its place.
 toml::table parse_toml(std::string_view text, const std::string& path);
 
+/// A text as a value of TOML: a basic string, in quotes. Cost: linear.
+std::string toml_string(std::string_view text);
+
 }  // namespace meshscope

@@ -92,6 +92,12 @@ double matrix_bytes(const Job& job) {
     return job.base_bits == 4 ? kNf4 : kSixteenBits;
 }
 
+std::optional<Message> why_no_base_bits(int64_t base_bits, int64_t lora_rank) {
+    if (base_bits != 16 && base_bits != 4) return Message{"estimate.base_bits", {{"bits", base_bits}}};
+    if (base_bits == 4 && lora_rank == 0) return Message{"estimate.base_bits_lora", {}};
+    return std::nullopt;
+}
+
 std::optional<Message> why_impossible(const Job& job) {
     const Shape& s = job.shape;
     const Layout& l = job.layout;
@@ -121,10 +127,8 @@ std::optional<Message> why_impossible(const Job& job) {
     if (s.heads % s.kv_heads != 0)
         return Message{"estimate.heads_kv", {{"heads", s.heads}, {"kv_heads", s.kv_heads}}};
     if (s.seq % l.cp != 0) return Message{"estimate.seq_cp", {{"seq", s.seq}, {"cp", l.cp}}};
-    if (job.base_bits != 16 && job.base_bits != 4)
-        return Message{"estimate.base_bits", {{"bits", job.base_bits}}};
-    if (job.base_bits == 4 && (job.lora_rank == 0 || l.tp * l.cp * l.pp > 1))
-        return Message{"estimate.base_bits_cut", {}};
+    if (auto why = why_no_base_bits(job.base_bits, job.lora_rank)) return why;
+    if (job.base_bits == 4 && l.tp * l.cp * l.pp > 1) return Message{"estimate.base_bits_cut", {}};
     // Embedding and head may stand in for a layer each.
     if (l.pp * l.virtual_stages > s.layers + 2)
         return Message{"estimate.stages", {{"stages", l.pp * l.virtual_stages}, {"layers", s.layers}}};

@@ -116,4 +116,8 @@ double model_flops_per_token(const Job& job);
 /// layers, 4-bit weights that are trained or cut by tp, cp or pp. Messages "estimate.…".
 std::optional<Message> why_impossible(const Job& job);
 
+/// What is wrong with the bits of frozen weights, if anything: "estimate.base_bits",
+/// "estimate.base_bits_lora".
+std::optional<Message> why_no_base_bits(int64_t base_bits, int64_t lora_rank);
+
 }  // namespace meshscope::estimate

@@ -70,7 +70,7 @@ enum class Hurdle : uint8_t { none, tp, cp, ranks, batch, zero, micro, stages, j
 class Search {
   public:
     Search(const Question& question, const std::function<bool(int64_t)>& go_on)
-        : question_(question), go_on_(go_on), machine_(question.profile, question.gpus_per_node) {}
+        : question_(question), go_on_(go_on), machine_(question.profile, question.in_node()) {}
 
     Plan run() {
         if (every_layout()) {
@@ -89,7 +89,7 @@ class Search {
         const Shape& s = question_.shape;
         const int64_t gpus = question_.gpus;
         for (const int64_t tp :
-             asked_or(question_.only.tp, powers_up_to(std::min(question_.gpus_per_node, s.heads)))) {
+             asked_or(question_.only.tp, powers_up_to(std::min(question_.in_node(), s.heads)))) {
             if (s.heads % tp != 0) {
                 refuse(Hurdle::tp, {"estimate.heads_tp", {{"heads", s.heads}, {"tp", tp}}});
                 continue;
@@ -119,8 +119,7 @@ class Search {
         const int64_t ranks = gpus / cut, batch = question_.global_batch;
         if (batch % ranks != 0)
             return refuse(Hurdle::batch, {"plan.batch", {{"batch", batch}, {"ranks", ranks}}});
-        const auto all =
-            sharings(traits(question_.stack), ranks, question_.gpus_per_node / (tp * cp), pp > 1);
+        const auto all = sharings(traits(question_.stack), ranks, question_.in_node() / (tp * cp), pp > 1);
         std::vector<int64_t> known;
         for (const Sharing& sharing : all) {
             if (question_.only.zero.value_or(sharing.zero) != sharing.zero) {
@@ -228,7 +227,7 @@ double step_with(const Question& question, const Job& job, double time::Profile:
     time::Profile faster = question.profile;
     faster.*figure *= 2;
     if (also != nullptr) faster.*also *= 2;
-    return step_time(job, Machine(faster, question.gpus_per_node)).total_s();
+    return step_time(job, Machine(faster, question.in_node())).total_s();
 }
 
 }  // namespace
@@ -257,7 +256,7 @@ Plan plan(const Question& question, const std::function<bool(int64_t tried)>& go
 }
 
 Sensitivity sensitivity(const Question& question, const Job& job) {
-    const double now = step_time(job, Machine(question.profile, question.gpus_per_node)).total_s();
+    const double now = step_time(job, Machine(question.profile, question.in_node())).total_s();
     const auto saved = [&](double time::Profile::*figure, double time::Profile::*also) {
         return 1 - step_with(question, job, figure, also) / now;
     };

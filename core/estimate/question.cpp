@@ -9,12 +9,9 @@
 namespace meshscope::estimate {
 namespace {
 
-constexpr int64_t kMostSizeRanks = 65536, kMostSizeSamples = int64_t{1} << 30;
-
-constexpr SizeKey kSizeKeys[] = {
-    {"tp", &Sizes::tp, 1, kMostSizeRanks}, {"cp", &Sizes::cp, 1, kMostSizeRanks},
-    {"pp", &Sizes::pp, 1, kMostSizeRanks}, {"stages", &Sizes::stages, 1, kMostSizeRanks},
-    {"zero", &Sizes::zero, 0, 3},          {"micro", &Sizes::micro, 1, kMostSizeSamples}};
+constexpr SizeKey kSizeKeys[] = {{"tp", &Sizes::tp, 1, kMostGpus}, {"cp", &Sizes::cp, 1, kMostGpus},
+                                 {"pp", &Sizes::pp, 1, kMostGpus}, {"stages", &Sizes::stages, 1, kMostGpus},
+                                 {"zero", &Sizes::zero, 0, 3},     {"micro", &Sizes::micro, 1, kMostBatch}};
 
 }  // namespace
 
@@ -25,12 +22,6 @@ std::span<const SizeKey> size_keys() {
 bool Sizes::any() const {
     return recompute || std::ranges::any_of(
                             kSizeKeys, [&](const SizeKey& each) { return (this->*each.size).has_value(); });
-}
-
-std::optional<Message> why_no_base_bits(int64_t base_bits, int64_t lora_rank) {
-    if (base_bits != 16 && base_bits != 4) return Message{"estimate.base_bits", {{"bits", base_bits}}};
-    if (base_bits == 4 && lora_rank == 0) return Message{"estimate.base_bits_lora", {}};
-    return std::nullopt;
 }
 
 Question settled(Question question, const Stated& stated) {
@@ -47,7 +38,6 @@ Question settled(Question question, const Stated& stated) {
     if (question.shape.learned_positions && seq > most)
         throw InvalidArgument({"estimate.positions", {{"seq", seq}, {"most", most}}});
     question.shape.seq = seq;
-    question.gpus_per_node = std::min(question.gpus_per_node, question.gpus);
     question.global_batch = stated.global_batch.value_or(question.gpus);
     question.memory_bytes = stated.memory_bytes.value_or(static_cast<double>(question.profile.memory_bytes));
     if (question.memory_bytes <= 0)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -30,17 +31,23 @@ struct SizeKey {
 /// All sizes but recompute.
 std::span<const SizeKey> size_keys();
 
+/// The most that is planned for.
+inline constexpr int64_t kMostGpus = 65536, kMostBatch = int64_t{1} << 30, kMostLoraRank = 4096;
+
 /// What is asked of a plan: a model, GPUs, and how much of it all a step takes.
 struct Question {
     Shape shape;
     Stack stack = Stack::torchtitan;
     bool compiled = true;
     int64_t lora_rank = 0, base_bits = 16;  ///< of a Job
-    int64_t gpus = 1, gpus_per_node = 8;
+    int64_t gpus = 1, gpus_per_node = 8;    ///< nodes of so many, the last perhaps of fewer: see in_node()
     int64_t global_batch = 1;  ///< samples a step
     time::Profile profile;
     double memory_bytes = 0;  ///< of a GPU
     Sizes only = {};          ///< no layout without these
+
+    /// The GPUs of a node: no more than there are.
+    int64_t in_node() const { return std::min(gpus_per_node, gpus); }
 };
 
 /// What a user may leave open: the model's own length of a sample, a sample a GPU, the profile's memory.
@@ -50,13 +57,10 @@ struct Stated {
 };
 
 /// A question as a user asks it, with what is left open filled in (`shape.seq` before: the model's own
-/// length) and no more GPUs in a node than there are. Throws InvalidArgument for what has no answer whatever
+/// length). Throws InvalidArgument for what has no answer whatever
 /// the layout: "estimate.base_bits" {bits}, "estimate.base_bits_lora", "estimate.size" {name, value, least,
 /// most}, "estimate.positions" {seq, most} where learned positions end before the sample does,
 /// "estimate.no_memory" {gpu} where the profile does not state any.
 Question settled(Question question, const Stated& stated);
-
-/// What is wrong with the bits of frozen weights, if anything: one of the first two of these.
-std::optional<Message> why_no_base_bits(int64_t base_bits, int64_t lora_rank);
 
 }  // namespace meshscope::estimate

@@ -33,7 +33,7 @@ std::vector<Remedy> remedies(const Question& question, const std::function<bool(
         found.push_back(remedy);
         return true;
     };
-    for (int64_t times = 2; times <= kMostTimesTheGpus; times *= 2) {
+    for (int64_t times = 2; times <= kMostTimesTheGpus && question.gpus * times <= kMostGpus; times *= 2) {
         Remedy more{.gpus = question.gpus * times};
         if (question.global_batch < *more.gpus) more.global_batch = more.gpus;
         if (helps(more)) break;

@@ -13,9 +13,6 @@ namespace {
 
 using nlohmann::json;
 
-/// More mistakes of one kind need not be told.
-constexpr std::size_t kMostKeys = 100;
-
 /// A table or list that is not closed yet.
 struct OpenTree {
     bool table = false;
@@ -61,7 +58,7 @@ class KeyWatch {
             return;
         }
         const auto [held, fresh] = top.values.try_emplace(top.key, value);
-        if (!fresh && (structured || held->second != value) && twice_->size() < kMostKeys)
+        if (!fresh && (structured || held->second != value) && twice_->size() < kMostTwice)
             twice_->push_back({path(), held->second, value});
         held->second = std::move(value);
     }

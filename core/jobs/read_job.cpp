@@ -9,6 +9,7 @@
 #include "core/jobs/programs.h"
 #include "core/jobs/settle.h"
 #include "core/scenario/model_config.h"
+#include "core/scenario/words.h"
 
 namespace meshscope::jobs {
 namespace {
@@ -34,10 +35,6 @@ void put_options(const JobOptions& options, Job& job) {
     put("global_batch", "--global-batch", options.global_batch);
     put("seq", "--seq", options.seq);
     put(job.facts.has("vocab_multiple") ? "vocab" : "model.vocab", "--vocab", options.vocab);
-}
-
-const char* word_of(nn::QkNorm norm) {
-    return norm == nn::QkNorm::head ? "head" : norm == nn::QkNorm::width ? "width" : "none";
 }
 
 /// The model that a config.json describes, held against what the job's files say of it. Vocabularies may
@@ -77,7 +74,8 @@ void read_model(Job& job) {
         compare("model.gate", "hidden_act",
                 std::string(spec.used_activation() == nn::Activation::silu ? "silu" : "gelu"));
         compare("model.rope_theta", "rope_theta", spec.rope_theta);
-        compare("model.qk_norm", "model_type", std::string(word_of(spec.qk_norm)));
+        compare("model.qk_norm", "model_type",
+                std::string(scenario::qk_norms()[static_cast<std::size_t>(spec.qk_norm)]));
         compare("model.qkv_bias", "attention_bias", spec.qkv_bias);
     }
     if (job.facts.said("model.tied"))

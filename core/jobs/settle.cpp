@@ -62,8 +62,8 @@ void derive(Job& job, const char* fact, Value value, std::string sum) {
     job.facts.put(fact, std::move(value), {Origin::Kind::derived, "", std::move(sum)}, job.found);
 }
 
-/// Whether a product of facts is no more than a scenario can have; otherwise `id`
-/// ("jobs.too_many_ranks", "jobs.too_many_samples") is said else.
+/// Whether a product of facts is no more than a scenario can have; otherwise it is
+/// reported as `id` ("jobs.too_many_ranks", "jobs.too_many_samples").
 bool may_be(Job& job, const char* id, int64_t product, std::initializer_list<const char*> names,
             int64_t most) {
     if (product <= most) return true;

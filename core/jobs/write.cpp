@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 #include <utility>
 
-#include "core/base/json_text.h"
 #include "core/base/shell_word.h"
 #include "core/base/text.h"
+#include "core/base/toml_text.h"
 #include "core/jobs/adapt.h"
 #include "core/scenario/model_config.h"
 #include "core/scenario/scenario.h"
@@ -20,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string toml_text(const Value& value) {
-    if (const auto* word = std::get_if<std::string>(&value)) return json_text(nlohmann::json(*word));
+    if (const auto* word = std::get_if<std::string>(&value)) return toml_string(*word);
     std::string text = to_text(value);
     // A fraction that is whole stays a fraction.
     if (std::holds_alternative<double>(value) && text.find_first_of(".en") == std::string::npos) text += ".0";

@@ -67,9 +67,6 @@ std::optional<json> number_of(std::string_view word) {
     return std::nullopt;
 }
 
-/// More mistakes of one kind need not be told.
-constexpr std::size_t kMostTwice = 100;
-
 /// What a value takes with all that is in it.
 struct Weight {
     int64_t values = 1, bytes = 0;

@@ -17,6 +17,9 @@ inline constexpr int64_t kMostYamlValues = 100'000, kMostYamlBytes = int64_t{8} 
 /// none of these is text.
 nlohmann::json yaml_scalar(std::string_view word);
 
+/// Of more keys with two values no more are told.
+inline constexpr std::size_t kMostTwice = 100;
+
 /// A key that has two values in one table. The programs whose files these are take the last.
 struct Twice {
     std::string key;  ///< with the tables that it stands in: "fsdp_config.fsdp_version", "groups[0].lr"

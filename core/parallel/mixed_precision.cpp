@@ -7,13 +7,18 @@
 
 namespace meshscope::parallel {
 
+Tensor cast_to(const Tensor& numbers, DType dtype, MemoryCategory category, const std::string& label,
+               const RankContext& context, const std::string& unit) {
+    if (numbers.dtype() == dtype) return numbers;
+    const Tensor cast = context.allocator->empty(numbers.shape(), dtype, category, label);
+    const ComputeEvent event(context.recorder, *context.allocator, "cast", unit);
+    event->cast(cast, numbers);
+    return cast;
+}
+
 Tensor cast_input(const Tensor& x, DType dtype, const RankContext& context) {
     const bool floating = x.dtype() == DType::float32 || x.dtype() == DType::bfloat16;
-    if (!floating || x.dtype() == dtype) return x;
-    const Tensor cast = context.allocator->empty(x.shape(), dtype, MemoryCategory::inputs, "x cast");
-    const ComputeEvent event(context.recorder, *context.allocator, "cast", "model");
-    event->cast(cast, x);
-    return cast;
+    return floating ? cast_to(x, dtype, MemoryCategory::inputs, "x cast", context, "model") : x;
 }
 
 void refuse_precision(const StrategyUse& use, std::initializer_list<std::string_view> others,

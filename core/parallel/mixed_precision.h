@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "core/parallel/strategy.h"
 
 namespace meshscope::parallel {
@@ -11,6 +13,10 @@ struct MixedPrecision {
     DType param = DType::float32;   ///< gathered or whole parameters, activations, fresh gradients
     DType reduce = DType::float32;  ///< gradients on the wire, and those summed over micro-batches
 };
+
+/// Numbers in another type, as an event "cast"; what has it already is given back as it is.
+Tensor cast_to(const Tensor& numbers, DType dtype, MemoryCategory category, const std::string& label,
+               const RankContext& context, const std::string& unit);
 
 /// The model's input in the type it computes in: floating-point numbers are cast (a copy, MemoryCategory
 /// inputs), tokens and what has the type already are given back as they are.

@@ -6,15 +6,6 @@
 
 namespace meshscope::parallel {
 
-Tensor cast_to(const Tensor& numbers, DType dtype, MemoryCategory category, const std::string& label,
-               const RankContext& context, const std::string& unit) {
-    if (numbers.dtype() == dtype) return numbers;
-    const Tensor cast = context.allocator->empty(numbers.shape(), dtype, category, label);
-    const ComputeEvent event(context.recorder, *context.allocator, "cast", unit);
-    event->cast(cast, numbers);
-    return cast;
-}
-
 WorkingCopies::WorkingCopies(const RankContext& context, nn::Model& model, const MixedPrecision& precision)
     : context_(context), model_(model), precision_(precision), sums_(model.all_parameters().size()) {}
 

@@ -46,8 +46,4 @@ class WorkingCopies {
     std::vector<Tensor> sums_;  ///< by parameter index
 };
 
-/// Numbers in another type, as an event "cast"; what has it already is given back as it is.
-Tensor cast_to(const Tensor& numbers, DType dtype, MemoryCategory category, const std::string& label,
-               const RankContext& context, const std::string& unit);
-
 }  // namespace meshscope::parallel

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <limits>
 #include <map>
 #include <system_error>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/run/merge.h"
 #include "core/run/run.h"
+#include "core/trace/ended.h"
 #include "core/trace/part_file.h"
 
 namespace meshscope::run {
@@ -20,14 +20,22 @@ namespace {
     throw InputError({{{"part.foreign", {{"path", path}}}, {path, 0, 0}, {}}});
 }
 
-/// The parts of the newest run that left any, by rank.
-std::map<int32_t, trace::Part> newest_parts(const std::string& trace_path) {
+/// The parts of the newest run that left any, by rank. `what_can_be_read`: files that are no part, or another
+/// rank's, are passed over.
+std::map<int32_t, trace::Part> newest_parts(const std::string& trace_path, bool what_can_be_read = false) {
     std::map<int32_t, trace::Part> parts;
     for (int32_t rank = 0; rank < kMostRunRanks; ++rank) {
         const std::string path = trace::part_path(trace_path, rank);
-        if (!std::filesystem::exists(path)) continue;
-        trace::Part part = trace::read_part(path);
-        if (part.head.rank != rank) refuse_foreign(path);
+        std::error_code error;
+        if (!std::filesystem::exists(path, error)) continue;
+        trace::Part part;
+        try {
+            part = trace::read_part(path);
+            if (part.head.rank != rank) refuse_foreign(path);
+        } catch (const Error&) {
+            if (what_can_be_read) continue;
+            throw;
+        }
         if (!parts.empty() && part.head.run < parts.begin()->second.head.run) continue;
         if (!parts.empty() && part.head.run > parts.begin()->second.head.run) parts.clear();
         parts.emplace(rank, std::move(part));
@@ -58,12 +66,36 @@ int says(const std::string& failure, const std::string& id) {
     return failure.find(",\"diagnosis\":{") == std::string::npos ? 1 : 2;
 }
 
-/// The steps that every rank with a record finished: parts end with a whole step, and plain calls are one.
-int32_t whole_steps(const trace::Trace& trace) {
-    int32_t steps = std::numeric_limits<int32_t>::max();
-    for (const trace::RankTrace& rank : trace.ranks)
-        if (!rank.events.empty()) steps = std::min(steps, rank.events.back().step + 1);
-    return steps == std::numeric_limits<int32_t>::max() ? 0 : steps;
+/// The steps that a part holds whole; plain calls are one.
+int32_t whole_steps(const trace::Part& part) {
+    const auto& events = part.record.events;
+    return std::max(static_cast<int32_t>(part.losses.size()), events.empty() ? 0 : events.back().step + 1);
+}
+
+/// What parts of one run hold together.
+struct Held {
+    int32_t steps = 0;       ///< that every rank with a record finished
+    int32_t most_steps = 0;  ///< that the one which came furthest finished
+    std::vector<int32_t>
+        missing;  ///< ranks of the mesh without a part, or with one in which nothing is whole
+};
+
+Held held_by(const std::map<int32_t, trace::Part>& parts) {
+    Held held;
+    if (parts.empty()) return held;
+    const trace::RunInfo& info = parts.begin()->second.head.info;
+    for (const auto& [rank, part] : parts) held.most_steps = std::max(held.most_steps, whole_steps(part));
+    held.steps = held.most_steps;
+    for (const int32_t rank : info.mesh_ranks) {
+        const auto found = parts.find(rank);
+        // At level off nothing but losses is kept, which not every rank has.
+        const bool bare = info.level != trace::Level::off && held.most_steps > 0;
+        if (found == parts.end() || (bare && found->second.cut && found->second.record.events.empty()))
+            held.missing.push_back(rank);
+        else if (!found->second.record.events.empty())
+            held.steps = std::min(held.steps, whole_steps(found->second));
+    }
+    return held;
 }
 
 bool of_one_run(const trace::Trace& a, const trace::Trace& b) {
@@ -82,8 +114,8 @@ Recovered recover(const std::string& trace_path) {
     const bool fits = head.info.world_size > parts.rbegin()->first && head.info.world_size <= kMostRunRanks;
     if (!fits) refuse_foreign(trace::part_path(trace_path, parts.begin()->first));
     trace::RunInfo info = head.info;
-    for (const int32_t rank : info.mesh_ranks)
-        if (!parts.contains(rank)) recovered.missing.push_back(rank);
+    const Held held = held_by(parts);
+    recovered.missing = held.missing;
     std::vector<RankResult> results(static_cast<std::size_t>(info.world_size));
     for (auto& [rank, part] : parts) {
         if (part.cut) recovered.cut.push_back(rank);
@@ -94,35 +126,25 @@ Recovered recover(const std::string& trace_path) {
     }
     recovered.trace = partial_trace(std::move(info), head.groups, std::move(results), "");
     trace::RunInfo& made = recovered.trace.info;
-    made.steps = std::max(made.steps, whole_steps(recovered.trace));
-    made.failure = failure_json(Error({"run.recovered", {{"steps", int64_t{made.steps}}}}));
+    // A loss is the mean of all ranks: none of a step that one of them has not finished.
+    for (auto* numbers : {&made.losses, &made.grad_norms})
+        if (numbers->size() > static_cast<std::size_t>(held.steps))
+            numbers->resize(static_cast<std::size_t>(held.steps));
+    made.steps = held.steps;
+    made.failure = failure_json(Error({std::string(trace::kRecovered), {{"steps", int64_t{made.steps}}}}));
     mark_unrecorded(made, recovered.missing);
     return recovered;
 }
 
 Left left_beside(const std::string& trace_path) {
-    Left left;
-    int64_t newest = 0;
-    for (int32_t rank = 0; !trace_path.empty() && rank < kMostRunRanks; ++rank) {
-        const std::string path = trace::part_path(trace_path, rank);
-        std::error_code error;
-        if (!std::filesystem::exists(path, error)) continue;
-        try {
-            const trace::Part part = trace::read_part(path);
-            if (part.head.rank != rank || (left.parts > 0 && part.head.run < newest)) continue;
-            const auto& events = part.record.events;
-            const auto steps = std::max(static_cast<int32_t>(part.losses.size()),
-                                        events.empty() ? 0 : events.back().step + 1);
-            if (left.parts == 0 || part.head.run > newest)
-                left = {0, static_cast<int32_t>(part.head.info.mesh_ranks.size()), steps};
-            newest = part.head.run;
-            left.steps = std::min(left.steps, steps);
-            ++left.parts;
-        } catch (const Error&) {  // cut within its head, or not ours
-            continue;
-        }
-    }
-    return left;
+    if (trace_path.empty()) return {};
+    const std::map<int32_t, trace::Part> parts = newest_parts(trace_path, true);
+    if (parts.empty()) return {};
+    const Held held = held_by(parts);
+    return {.parts = static_cast<int32_t>(parts.size()),
+            .ranks = static_cast<int32_t>(parts.begin()->second.head.info.mesh_ranks.size()),
+            .steps = held.steps,
+            .empty = held.most_steps == 0};
 }
 
 trace::Trace join_parts(std::map<int32_t, trace::Trace> parts, const std::string& failure_id) {

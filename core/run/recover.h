@@ -15,7 +15,8 @@ struct Recovered {
     /// and none where a rank is missing: they are means over all. RunInfo::steps then counts the steps of the
     /// ranks that are there. A rank that came further than others has calls that they never joined.
     trace::Trace trace;
-    std::vector<int32_t> missing;  ///< ranks of the mesh that left no part of this run
+    std::vector<int32_t>
+        missing;  ///< ranks of the mesh that left no part of this run, or nothing whole in it
     std::vector<int32_t> cut;      ///< ranks whose last chunk was not whole; it is left out
 };
 
@@ -31,10 +32,11 @@ struct Left {
     int32_t parts = 0;  ///< ranks whose part of the newest run can be read
     int32_t ranks = 0;  ///< of the run's mesh
     int32_t steps = 0;  ///< that all those parts hold whole; plain calls are one
+    bool empty = true;  ///< none of them holds a whole step
 };
 
 /// What recover() would find. Of parts that cannot be read none count; nothing is thrown for them. Cost: that
-/// of reading them, one at a time.
+/// of reading them.
 Left left_beside(const std::string& trace_path);
 
 /// The record of a run that failed, where ranks are processes, each of which has left a partial trace

@@ -106,7 +106,7 @@ memory::ModelState zero_formula(const scenario::Scenario& scenario) {
     const bool copied = stage < 3 && copy != 4;
     const auto gradients = static_cast<double>(bytes_per_element(scenario.parallel.precision.reduce));
     return memory::zero_state(stage, parameters, ranks,
-                              {copied ? copy : 4, stage < 2 ? gradients : 4, states + (copied ? 4 : 0)});
+                              {copied ? copy : 4, stage == 1 ? gradients : 4, states + (copied ? 4 : 0)});
 }
 
 std::optional<double> activation_formula(const scenario::Scenario& scenario) {

@@ -10,8 +10,6 @@
 namespace meshscope::scenario {
 namespace {
 
-constexpr int64_t kMostEstimatedGpus = 65536, kMostEstimatedBatch = int64_t{1} << 30, kMostLoraRank = 4096;
-
 constexpr std::string_view kOfAPlan[] = {
     "config",    "gpu", "stack", "gpus", "gpus_per_node", "seq",  "global_batch", "lora",
     "base_bits", "tp",  "cp",    "pp",   "stages",        "zero", "micro",        "recompute"};
@@ -42,12 +40,12 @@ std::shared_ptr<const Estimated> read_estimated(const Section& section, const st
     else if (made.gpu && made.figure == "mfu_percent" && made.gpu->bfloat16_peak_flops_per_s <= 0)
         section.report("gpu", {"scenario.estimate_no_peak", {{"gpu", made.gpu->name}}});
     made.stack = section.word("stack", estimate::stack_words()).value_or(made.stack);
-    made.gpus = section.integer("gpus", {1, kMostEstimatedGpus}).value_or(made.gpus);
+    made.gpus = section.integer("gpus", {1, estimate::kMostGpus}).value_or(made.gpus);
     made.gpus_per_node =
-        section.integer("gpus_per_node", {1, kMostEstimatedGpus}).value_or(made.gpus_per_node);
+        section.integer("gpus_per_node", {1, estimate::kMostGpus}).value_or(made.gpus_per_node);
     made.seq = section.integer("seq", {1, nn::kMostSize});
-    made.global_batch = section.integer("global_batch", {1, kMostEstimatedBatch});
-    made.lora = section.integer("lora", {0, kMostLoraRank}).value_or(made.lora);
+    made.global_batch = section.integer("global_batch", {1, estimate::kMostBatch});
+    made.lora = section.integer("lora", {0, estimate::kMostLoraRank}).value_or(made.lora);
     made.base_bits = section.integer("base_bits", {4, 16}).value_or(made.base_bits);
     if (section.sure("base_bits", "lora"))
         if (auto why = estimate::why_no_base_bits(made.base_bits, made.lora))

@@ -232,23 +232,6 @@ void read_links(Reader& reader, const toml::table& root, Profile& profile) {
         reader.number(between, "links.between", "node_GB_per_s", 1e9, Wanted::positive_if_there);
 }
 
-/// A basic string of TOML, in quotes.
-std::string quoted(const std::string& text) {
-    std::string made = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\') {
-            made += {'\\', c};
-        } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-            char escape[8];
-            std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(c));
-            made += escape;
-        } else {
-            made += c;
-        }
-    }
-    return made + '"';
-}
-
 /// The part of its peaks that a profile is said to reach: so much that bfloat16's peak is the profile's own.
 /// Without one, or where it would be less than what is reached, speeds are said as they are reached; where
 /// attention is faster than products, both by a part of more.
@@ -311,7 +294,7 @@ std::string profile_text(const Profile& profile, const std::string& comment) {
     const auto peak = [&](const char* key, double flops_per_s) {
         optional(key, flops_per_s / efficiency / 1e9);
     };
-    out << "name = " << quoted(profile.name) << "\n[compute]\n";
+    out << "name = " << toml_string(profile.name) << "\n[compute]\n";
     peak("float32_gflops", profile.flops_per_s);
     peak("bfloat16_gflops", profile.bfloat16_flops_per_s);
     peak("float16_gflops", profile.float16_flops_per_s);
@@ -328,7 +311,7 @@ std::string profile_text(const Profile& profile, const std::string& comment) {
     optional("reduce_GB_per_s", profile.reduce_bytes_per_s / 1e9);
     out << "overlap = " << (profile.overlap ? "true" : "false") << '\n';
     for (const auto& [kernel, speed] : profile.kernels) {
-        out << "[compute.kernels." << quoted(kernel) << "]\n";
+        out << "[compute.kernels." << toml_string(kernel) << "]\n";
         optional("gflops", speed.flops_per_s / 1e9);
         optional("GB_per_s", speed.bytes_per_s / 1e9);
     }

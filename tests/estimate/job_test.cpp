@@ -204,7 +204,7 @@ TEST_CASE("QLoRA's frozen matrices take 4 bits and an eighth of one, and are wid
     CHECK(why_impossible(job)->id == "estimate.base_bits");
     job.base_bits = 4;
     job.lora_rank = 0;
-    CHECK(why_impossible(job)->id == "estimate.base_bits_cut");
+    CHECK(why_impossible(job)->id == "estimate.base_bits_lora");
 }
 
 TEST_CASE(

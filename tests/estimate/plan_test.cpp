@@ -203,7 +203,7 @@ TEST_CASE("a question is settled: what is left open is filled in, what has no an
     asked.profile = time::named_profile("h100");
     const Question made = settled(asked, {.seq = 8192});
     CHECK(made.shape.seq == 8192);
-    CHECK(made.gpus_per_node == 4);
+    CHECK(made.in_node() == 4);
     CHECK(made.global_batch == 4);
     CHECK(made.memory_bytes == static_cast<double>(asked.profile.memory_bytes));
     CHECK(settled(asked, {}).shape.seq == 131072);

@@ -100,9 +100,11 @@ TEST_CASE("what each strategy holds of parameters, gradients and optimizer state
         std::string parallel;
         int32_t stage;
         MemoryCategory parameters;
-        double copy = 4;  ///< bytes of what the model computes with where that is whole
+        double copy = 4;      ///< bytes of what the model computes with where that is whole
+        double gradient = 4;  ///< bytes of a gradient as it waits for the optimizer's step
     };
     const std::string mixed = "mixed_precision.param = \"bfloat16\"\n";
+    const std::string reduced = "mixed_precision.reduce = \"bfloat16\"\n";
     // mlp 8 → 16 → 8 twice, without biases: 512 parameters, which four ranks share evenly.
     const double parameters = 2 * 2 * 8 * 16, n = 4;
     const auto mesh = [](const std::string& name) {
@@ -118,7 +120,10 @@ TEST_CASE("what each strategy holds of parameters, gradients and optimizer state
         {mesh("replicate") + "\"ddp\"\n" + mixed, 0, MemoryCategory::parameters, 2},
         {mesh("shard") + "\"zero1\"\n" + mixed, 1, MemoryCategory::parameters, 2},
         {mesh("shard") + "\"zero2\"\n" + mixed, 2, MemoryCategory::parameters, 2},
-        {mesh("shard") + "\"zero3\"\n" + mixed, 3, MemoryCategory::sharded_parameters}};
+        {mesh("shard") + "\"zero3\"\n" + mixed, 3, MemoryCategory::sharded_parameters},
+        // ddp hands the optimizer float32; of zero1 the whole gradients stay as they were summed.
+        {mesh("replicate") + "\"ddp\"\n" + mixed + reduced, 0, MemoryCategory::parameters, 2, 4},
+        {mesh("shard") + "\"zero1\"\n" + mixed + reduced, 1, MemoryCategory::parameters, 2, 2}};
     for (const auto& [optimizer, state_bytes] :
          {std::pair{"kind = \"adamw\"", 8.0}, {"momentum = 0.9", 4.0}, {"lr = 0.1", 0.0}})
         for (const Strategy& strategy : strategies) {
@@ -131,7 +136,8 @@ TEST_CASE("what each strategy holds of parameters, gradients and optimizer state
                 "zero.toml");
             const memory::ModelState formula = run::zero_formula(scenario);
             CHECK(formula.parameters == Approx(parameters * strategy.copy / (strategy.stage >= 3 ? n : 1)));
-            CHECK(formula.gradients == Approx(parameters * 4 / (strategy.stage >= 2 ? n : 1)));
+            CHECK(formula.gradients ==
+                  Approx(parameters * strategy.gradient / (strategy.stage >= 2 ? n : 1)));
             const double master = strategy.copy == 4 ? 0 : 4;
             CHECK(formula.optimizer ==
                   Approx(parameters * (state_bytes + master) / (strategy.stage >= 1 ? n : 1)));

@@ -130,6 +130,25 @@ TEST_CASE("one lost part, one cut part and the parts of an older run are told an
     CHECK(test::thrown_id<InputError>([&] { run::recover(options.parts); }) == "run.no_parts");
 }
 
+TEST_CASE("a part in which nothing is whole is a missing one: the others' losses are not the run's") {
+    const test::Folder folder;
+    run::RunOptions options;
+    options.parts = folder.file("t.mscope");
+    run::run_scenario(scenario::parse_scenario(text_of(kStrategies[1]), "s.toml"), *backends::make_registry(),
+                      options);
+    const std::string second = trace::part_path(options.parts, 1);
+    while (!trace::read_part(second).record.events.empty())
+        std::filesystem::resize_file(second, std::filesystem::file_size(second) * 9 / 10);
+    const run::Left left = run::left_beside(options.parts);
+    const run::Recovered recovered = run::recover(options.parts);
+    CHECK(recovered.missing == std::vector<int32_t>{1});
+    CHECK(trace::unrecorded_ranks(recovered.trace) == std::vector<int32_t>{1});
+    CHECK(recovered.trace.info.losses.empty());
+    CHECK(recovered.trace.info.steps == left.steps);
+    CHECK(left.parts == 3);
+    CHECK_FALSE(left.empty);
+}
+
 TEST_CASE("plain calls are appended call by call") {
     const test::Folder folder;
     run::RunOptions options;

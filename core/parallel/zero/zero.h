@@ -35,8 +35,8 @@ struct ZeroOptions {
 ///
 /// Mixed precision, as the paper has it: all parameters in `param`, this rank's part in float32 too, which
 /// the optimizer updates and the parameters are copied from before they are gathered; gradients, fresh in
-/// `param`, are summed, kept and sent in `reduce`, and the optimizer gets float32. 2Ψ + 4Ψ + 12Ψ/N with
-/// gradients in float32.
+/// `param`, are summed, kept and sent in `reduce`, and the optimizer gets float32. With gradients in
+/// float32: 2Ψ + 4Ψ + 12Ψ/N bytes at stage 1, 2Ψ + 16Ψ/N at stage 2.
 class Zero final : public Strategy {
   public:
     /// `stage` optimizer or gradients; see make_zero for the third.

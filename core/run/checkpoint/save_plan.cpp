@@ -1,11 +1,11 @@
 #include "core/run/checkpoint/save_plan.h"
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
 #include "core/base/json_text.h"
 #include "core/base/shell_word.h"
+#include "core/base/toml_text.h"
 #include "core/parallel/tensor/placement.h"
 
 namespace meshscope::run::checkpoint {
@@ -16,7 +16,7 @@ namespace {
 Message way_out(const std::string& newest, const scenario::Scenario& scenario, const nn::Model& model,
                 const Identity& identity) {
     const std::string path = shell_word(newest);
-    const std::string value = json_text(nlohmann::json(newest));  // TOML escapes as JSON does
+    const std::string value = toml_string(newest);
     try {
         static_cast<void>(Checkpoint(newest, identity, scenario, model));
         return {"checkpoint.hint.folder_in_use", {{"path", path}, {"value", value}}};
