@@ -9,9 +9,9 @@ var Module = (function () {
         lost: '浏览器收回了绘图设备。请重新载入页面；学习进度已经保存。',
         too_old: '这个浏览器太旧：它不能解压页面里的程序。请用 2023 年以后的 Chrome、Edge、Firefox 或 Safari。' }
     : { loading: 'Meshscope is starting…',
-        no_graphics: 'This browser offers no WebGL 2, so Meshscope cannot draw. Take a newer browser, or turn hardware acceleration on (Settings, System).',
+        no_graphics: 'This browser has no WebGL 2, so Meshscope cannot draw. Use a newer browser, or turn hardware acceleration on (Settings, System).',
         lost: 'The browser has taken the graphics device away. Load the page again; your progress is kept.',
-        too_old: 'This browser is too old to unpack the program in this page. Take Chrome, Edge, Firefox or Safari from 2023 or later.' };
+        too_old: 'This browser is too old to unpack the program in this page. Use Chrome, Edge, Firefox or Safari from 2023 or later.' };
   var canvas = document.getElementById('canvas'), note = document.getElementById('note');
   var kHome = '/home/reader', kKept = 'meshscope:';
   var began = performance.now();
@@ -104,13 +104,13 @@ var Module = (function () {
     write_kept();
   });
   window.addEventListener('hashchange', function () { location.reload(); });
-  // Keys that are the window's while it has the keyboard; all others stay the browser's.
-  var taken = /^(F1|F2|F3|F7|F8|F9|F10|Arrow.*|Page.*|Home|End|Tab|Backspace)$/, taken_with_control = /^(k|p|e|z|s|Enter|Arrow.*|[-+=01])$/i;
+  // Keys that are the window's while it has the keyboard (app/gui/session/commands.cpp, docs/window.md); all others stay the
+  // browser's, and so do F5, Ctrl+W and Ctrl+L, which mean something to everybody there.
+  var taken = /^(F1|F2|Arrow.*|Page.*|Home|End|Tab|Backspace)$/, taken_with_control = /^(k|e|z|Enter|Arrow.*|[-+=01])$/i, taken_with_both = /^[cpl]$/i;
   window.addEventListener('keydown', function (event) {
     if (document.activeElement !== canvas && document.activeElement !== document.body) return;
     var control = event.ctrlKey || event.metaKey;
-    // F6 and Ctrl+L lead to the browser's own bar, as everywhere; Ctrl+Shift+L copies a link.
-    if (control ? taken_with_control.test(event.key) || (event.shiftKey && /^l$/i.test(event.key)) : taken.test(event.key)) event.preventDefault();
+    if (control ? taken_with_control.test(event.key) || (event.shiftKey && taken_with_both.test(event.key)) : taken.test(event.key)) event.preventDefault();
   }, true);
   // ImGui asks in each frame for the state that it sets back after drawing, and each question waits for all drawing to be done.
   // Nobody else draws here, so what it is set back to is what a new context has.

@@ -3,6 +3,7 @@
 #include "app/gui/sandbox/reading.h"
 #include "app/gui/sandbox/toml_text.h"
 #include "core/base/error.h"
+#include "core/base/toml_text.h"
 #include "tests/test.h"
 
 using namespace meshscope;
@@ -118,7 +119,7 @@ TEST_CASE("what is no TOML is refused, and does no harm") {
     CHECK_THROWS_AS(changed_text("format = = 1", {}), InputError);
     CHECK(parse_value("3 # of them") != nullptr);
     CHECK(parse_value("") == nullptr);
-    CHECK(string_text("a\"b\\c\n\x01é") == "\"a\\\"b\\\\c\\n\\u0001é\"");
+    CHECK(toml_string("a\"b\\c\n\x01é") == "\"a\\\"b\\\\c\\n\\u0001é\"");
 }
 
 TEST_CASE("without the lesson a file keeps its other lines") {

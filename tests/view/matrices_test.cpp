@@ -21,6 +21,26 @@ using view::MatrixTile;
 using Run = test::MatricesRun;
 using namespace meshscope::test;
 
+namespace {
+
+/// A rank has one hue in the whole picture, the band's and its rows' edges': that of its place in `ranks`.
+void check_hues(const view::Picture& picture, const std::vector<int32_t>& ranks) {
+    for (std::size_t place = 0; place < ranks.size(); ++place) {
+        INFO("rank " << ranks[place]);
+        std::size_t seen = 0;
+        for (const view::Shape& shape : picture.shapes) {
+            if (shape.id != view::Id{"rank", ranks[place]} || shape.kind != view::ShapeKind::rect ||
+                shape.box.w <= 2 || shape.stroke != view::Token::none)
+                continue;
+            CHECK(shape.fill == view::origin_hue(static_cast<int64_t>(place)));
+            ++seen;
+        }
+        CHECK(seen > 0);
+    }
+}
+
+}  // namespace
+
 TEST_CASE("tensor parallelism: columns, then rows, then one sum, on each rank its own") {
     Run run(kMlp + kNoBias, kTp);
     const auto scene = run.scene(1, run.event(1, "gelu_tanh", "layers.1"));
@@ -92,18 +112,22 @@ TEST_CASE("under data parallelism weights are whole, and FSDP's are gathered, wh
     check_products(scene.chain());
     const auto cards = view::matrices_view(fsdp.within(1, up, 0.5, {1432, 956}));
     for (const char* word :
-         {"stored: its own rows", "all_gather: the others' rows come", "whole: computes with it",
+         {"stored: its own rows", "all_gather: the others' rows arrive", "whole: computes with it",
           "freed: its own rows stay", "up 0–5, down 0–3", "up 6–11, down 4–7", "colour: whose rows"})
         CHECK(test::says(cards, word));
-    // A rank has one hue in the whole picture: the band's, its rows' edges', the legend's.
-    for (const int32_t rank : {0, 1})
-        for (const view::Shape& shape : cards.shapes)
-            if (shape.id == view::Id{"rank", rank} && shape.kind == view::ShapeKind::rect &&
-                shape.box.w > 2 && shape.stroke == view::Token::none)
-                CHECK(shape.fill == view::origin_hue(rank));
+    check_hues(cards, {0, 1});
     // While its unit is gathered the picture already shows the products that need it.
     const int32_t gather = fsdp.event(1, "all_gather", "layers.0");
     CHECK(told(fsdp.scene(1, gather).chain()) == told(scene.chain()));
+}
+
+TEST_CASE("a rank's hue is that of its place among those whose rows the picture shows") {
+    Run stages(
+        kMlp,
+        "shape = [2, 2]\nnames = [\"pp\", \"shard\"]\n[parallel]\ndata = \"fsdp2\"\nschedule = \"GPipe\"\n"
+        "microbatches = 2\n");
+    const int32_t up = stages.event(3, "linear", "layers.1.up");
+    check_hues(view::matrices_view(stages.within(3, up, 0.5, {1432, 956})), {2, 3});
 }
 
 TEST_CASE("a prefetched gather leaves the picture with what is computed meanwhile") {

@@ -113,8 +113,6 @@ class WindowLoop::Loop {
         keep_at_end();
     }
 
-    const session::AppState& state() const { return stage_.state(); }
-
   private:
     static int width(const Options& options, const session::Settings& kept) {
         return options.size_given || kept.width == 0 ? options.width : kept.width;
@@ -394,9 +392,6 @@ bool WindowLoop::frame() {
 }
 void WindowLoop::end() {
     loop_->end();
-}
-const session::AppState& WindowLoop::state() const {
-    return loop_->state();
 }
 
 void run_window(const Options& options, const i18n::Catalogue& catalogue, session::Session& session,

@@ -41,7 +41,6 @@ class WindowLoop {
     bool frame();
     /// What is under way is kept, to be told at the next start.
     void end();
-    const session::AppState& state() const;
 
   private:
     class Loop;

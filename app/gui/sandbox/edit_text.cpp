@@ -194,7 +194,7 @@ void move_paths(std::string& text, const std::string& from, const std::string& t
         const bool file =
             name == "kind" ? path.starts_with(before) : name != "profile" || path.ends_with(".toml");
         const std::string moved = file ? before + moved_path(path.substr(before.size()), from, to) : path;
-        if (moved != path) changes.push_back({key, string_text(moved)});
+        if (moved != path) changes.push_back({key, toml_string(moved)});
     };
     move("model", "weights");
     move("model", "kind");

@@ -8,6 +8,7 @@
 #include "app/gui/sandbox/toml_text.h"
 #include "core/base/one_process.h"
 #include "core/base/text.h"
+#include "core/base/toml_text.h"
 #include "core/parallel/declaration.h"
 #include "core/parallel/model_declaration.h"
 #include "core/scenario/keys.h"
@@ -295,7 +296,7 @@ bool is_anything(const toml::node&) {
 
 std::string value_or_string(const std::string& typed, bool (*fits)(const toml::node&)) {
     const std::string value = as_value(typed, fits);
-    return value.empty() ? string_text(typed) : value;
+    return value.empty() ? toml_string(typed) : value;
 }
 
 std::string to_toml(const Field& field, const std::string& typed) {
@@ -306,7 +307,7 @@ std::string to_toml(const Field& field, const std::string& typed) {
             // ".5" is no number to TOML, but is to everyone else.
             return value_or_string(typed.starts_with('.') ? "0" + typed : typed, is_number);
         case FieldKind::flag:
-            return typed == "true" || typed == "false" ? typed : string_text(typed);
+            return typed == "true" || typed == "false" ? typed : toml_string(typed);
         case FieldKind::raw:
             return value_or_string(typed, is_anything);
         case FieldKind::list:
@@ -320,14 +321,14 @@ std::string to_toml(const Field& field, const std::string& typed) {
             std::string made;
             for (const std::string& part : *parts)
                 made +=
-                    (made.empty() ? "" : ", ") + (field.kind == FieldKind::list ? part : string_text(part));
+                    (made.empty() ? "" : ", ") + (field.kind == FieldKind::list ? part : toml_string(part));
             return "[" + made + "]";
         }
         case FieldKind::words:
         case FieldKind::text:
             break;
     }
-    return string_text(typed);
+    return toml_string(typed);
 }
 
 std::string plain(const Field& field, const std::string& toml) {

@@ -45,7 +45,7 @@ std::string key_text(const std::string& key) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
                c == '_';
     });
-    return bare ? key : string_text(key);
+    return bare ? key : toml_string(key);
 }
 
 /// Tables of one line: a title, a precision. A table that is a section of the file stands on its own.
@@ -81,40 +81,8 @@ void write_table(std::string& out, const toml::table& table, const std::string& 
 
 }  // namespace
 
-std::string string_text(std::string_view text) {
-    std::string out = "\"";
-    for (const char c : text) {
-        switch (c) {
-            case '"':
-                out += "\\\"";
-                break;
-            case '\\':
-                out += "\\\\";
-                break;
-            case '\n':
-                out += "\\n";
-                break;
-            case '\t':
-                out += "\\t";
-                break;
-            case '\r':
-                out += "\\r";
-                break;
-            default:
-                if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
-                    char code[8];
-                    std::snprintf(code, sizeof(code), "\\u%04X", static_cast<unsigned>(c));
-                    out += code;
-                } else {
-                    out += c;
-                }
-        }
-    }
-    return out + "\"";
-}
-
 std::string value_text(const toml::node& node) {
-    if (const auto* text = node.as_string()) return string_text(text->get());
+    if (const auto* text = node.as_string()) return toml_string(text->get());
     if (const toml::array* array = node.as_array()) {
         std::string out = "[";
         for (std::size_t i = 0; i < array->size(); ++i) out += (i > 0 ? ", " : "") + value_text((*array)[i]);

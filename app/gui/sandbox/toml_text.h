@@ -13,9 +13,6 @@ namespace meshscope::sandbox {
 /// A value as it stands in a file, on one line: 8, 0.1, "ring", [2, 2], { param = "bfloat16" }.
 std::string value_text(const toml::node& node);
 
-/// A string in quotes, as TOML escapes it.
-std::string string_text(std::string_view text);
-
 /// What such text says; null for what is no value. Cost: linear.
 std::unique_ptr<toml::node> parse_value(std::string_view text);
 

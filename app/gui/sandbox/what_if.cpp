@@ -1,6 +1,7 @@
 #include "app/gui/sandbox/what_if.h"
 
 #include "app/gui/sandbox/toml_text.h"
+#include "core/base/toml_text.h"
 
 namespace meshscope::sandbox {
 namespace {
@@ -31,10 +32,10 @@ Question one(const char* id, const char* table, const char* name, std::string va
 
 Question reshard(const Scenario& s, const std::string& present) {
     if (parallel::declaration(s.parallel.data).key("sharding_strategy") != nullptr) {
-        const bool keeps = present == string_text("shard_grad_op");
+        const bool keeps = present == toml_string("shard_grad_op");
         return {
             keeps ? "free" : "keep",
-            {{joined("parallel", "sharding_strategy"), string_text(keeps ? "full_shard" : "shard_grad_op")}}};
+            {{joined("parallel", "sharding_strategy"), toml_string(keeps ? "full_shard" : "shard_grad_op")}}};
     }
     const bool keeps = present == "false";
     return {keeps ? "free" : "keep",
@@ -42,7 +43,7 @@ Question reshard(const Scenario& s, const std::string& present) {
 }
 
 Question prefetch(const std::string& present) {
-    const bool none = present == "false" || present == string_text("none");
+    const bool none = present == "false" || present == toml_string("none");
     return {none ? "prefetch" : "no_prefetch",
             {{joined("parallel", "backward_prefetch"), none ? "true" : "false"}}};
 }
@@ -75,7 +76,7 @@ std::vector<WhatIf> what_ifs(const std::string& text, const std::string& path) {
     questions.push_back(
         one(offloads ? "no_offload" : "offload", "parallel", "cpu_offload", offloads ? "false" : "true"));
     questions.push_back(one(again ? "no_recompute" : "recompute", "train", "recompute",
-                            string_text(again ? "none" : "full")));
+                            toml_string(again ? "none" : "full")));
     std::vector<WhatIf> found;
     for (Question& question : questions) {
         WhatIf what{question.id, question.changes, code_of(question.changes), {}};

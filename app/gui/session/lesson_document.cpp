@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <numeric>
+#include <vector>
 
 #include "app/gui/session/run_traits.h"
 #include "core/base/error.h"
@@ -173,9 +174,23 @@ void add_last_steps(Document& document, const scenario::LessonText& en, const sc
     add("summary", en.summary, zh.summary);
 }
 
+std::vector<FailedCheck> checks_that_fail(const Scenario& scenario, const trace::TraceDatabase& database) {
+    std::vector<FailedCheck> failed;
+    for (const scenario::CheckResult& check : scenario::run_checks(scenario, database)) {
+        if (check.passed) continue;
+        const bool titled = !check.title.en.empty() || !check.title.zh.empty();
+        failed.push_back({titled ? Text{check.title.en, check.title.zh} : Text{check.id, check.id},
+                          check.error ? *check.error : Message{"cli.check.value", {{"value", check.value}}}});
+    }
+    return failed;
+}
+
 void add_lesson(Document& document, const Scenario& scenario,
                 const std::map<std::string, std::string>& variants) {
-    if (scenario.steps_of_lesson.empty()) return;
+    if (scenario.steps_of_lesson.empty()) {
+        document.failed_checks = failed_checks(scenario, *document.trace);
+        return;
+    }
     const scenario::LessonText en = scenario::read_lesson(scenario.folder, "en");
     const scenario::LessonText zh = scenario::read_lesson(scenario.folder, "zh");
     document.title = {en.title, zh.title};
@@ -202,6 +217,8 @@ void add_lesson(Document& document, const Scenario& scenario,
         document.steps.push_back(std::move(step));
     }
     add_last_steps(document, en, zh, numbers);
+    if (document.trace->info.failure.empty())
+        document.failed_checks = checks_that_fail(scenario, numbers.database());
     for (const Scenario::Quiz& from : scenario.quizzes) {
         QuizCard quiz;
         quiz.id = from.id;
@@ -234,6 +251,11 @@ std::optional<Scenario> scenario_of(const trace::RunInfo& info) {
 }
 
 }  // namespace
+
+std::vector<FailedCheck> failed_checks(const Scenario& scenario, const trace::Trace& trace) {
+    if (scenario.checks.empty() || !trace.info.failure.empty()) return {};
+    return checks_that_fail(scenario, trace::TraceDatabase(trace));
+}
 
 void show_run(LessonStep& step, const std::string& at, std::shared_ptr<const Document> run) {
     step.run_at.reset();

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "app/gui/session/document.h"
 #include "core/scenario/scenario.h"
@@ -18,6 +19,10 @@ namespace meshscope::session {
 std::shared_ptr<const Document> make_document(std::shared_ptr<const trace::Trace> trace, std::string name,
                                               const scenario::Scenario* scenario,
                                               const std::map<std::string, std::string>& variants = {});
+
+/// The scenario's checks that fail for a run of it; of one that ended early they say nothing. Cost: a
+/// database of the whole record.
+std::vector<FailedCheck> failed_checks(const scenario::Scenario& scenario, const trace::Trace& trace);
 
 /// The step shows this variant's run instead of the lesson's own, at the event that `at` asks of its record.
 void show_run(LessonStep& step, const std::string& at, std::shared_ptr<const Document> run);

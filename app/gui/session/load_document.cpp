@@ -119,19 +119,6 @@ std::shared_ptr<const Document> lesson_document(std::shared_ptr<const trace::Tra
     return document;
 }
 
-/// The scenario's checks that fail for a run; of one that ended early they say nothing.
-std::vector<FailedCheck> failed_checks(const scenario::Scenario& scenario, const trace::Trace& trace) {
-    std::vector<FailedCheck> failed;
-    if (scenario.checks.empty() || !trace.info.failure.empty()) return failed;
-    for (const scenario::CheckResult& check : scenario::run_checks(scenario, trace::TraceDatabase(trace))) {
-        if (check.passed) continue;
-        const bool titled = !check.title.en.empty() || !check.title.zh.empty();
-        failed.push_back({titled ? Text{check.title.en, check.title.zh} : Text{check.id, check.id},
-                          check.error ? *check.error : Message{"cli.check.value", {{"value", check.value}}}});
-    }
-    return failed;
-}
-
 /// What the scenario is laid beside, and could be.
 std::shared_ptr<const Document> with_comparison(const std::shared_ptr<const Document>& made,
                                                 const std::string& what, const scenario::Scenario& scenario,
@@ -141,14 +128,6 @@ std::shared_ptr<const Document> with_comparison(const std::shared_ptr<const Docu
     document->path = what;
     if (compares) document->compare = scenario.compare;
     document->strategies = scenario::other_strategies(scenario);
-    return document;
-}
-
-/// The checks speak of the scenario's own run, from its first step on.
-std::shared_ptr<const Document> with_checks(const std::shared_ptr<const Document>& made,
-                                            const scenario::Scenario& scenario) {
-    const auto document = std::const_pointer_cast<Document>(made);
-    document->failed_checks = failed_checks(scenario, *document->trace);
     return document;
 }
 
@@ -182,10 +161,12 @@ std::shared_ptr<const Document> open_trace(const std::string& path, const std::a
             const bool lesson =
                 is_lesson(fs::path(info.scenario_path).parent_path()) && has_lesson_faults(scenario);
             // A file is one run: what it compared with was others.
-            return with_checks(with_comparison(lesson ? lesson_document(trace, name, scenario, cancel)
-                                                      : make_document(trace, name, nullptr),
-                                               path, scenario, false),
-                               scenario);
+            const auto made = with_comparison(
+                lesson ? lesson_document(trace, name, scenario, cancel) : make_document(trace, name, nullptr),
+                path, scenario, false);
+            if (!lesson)
+                std::const_pointer_cast<Document>(made)->failed_checks = failed_checks(scenario, *trace);
+            return made;
         } catch (const InputError&) {
             // The lesson beside the trace is not the one that was run: show the run without it.
         } catch (const InvalidArgument&) {
@@ -277,7 +258,9 @@ std::shared_ptr<const Document> load_document(const std::string& what, const Les
     const bool own = strategy.empty() && resume.empty();
     const auto document =
         with_comparison(lesson_document(result.trace, name, scenario, cancel), what, scenario, own);
-    return own ? with_checks(document, scenario) : document;
+    // The checks speak of the scenario's own run, from its first step on.
+    if (!own) std::const_pointer_cast<Document>(document)->failed_checks.clear();
+    return document;
 }
 
 std::shared_ptr<const Document> retimed(const Document& front, const std::string& profile) {

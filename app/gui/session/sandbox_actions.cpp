@@ -5,6 +5,7 @@
 
 #include "app/gui/sandbox/toml_text.h"
 #include "app/gui/session/open_runs.h"
+#include "core/base/toml_text.h"
 #include "core/comm/choice.h"
 #include "core/time/read_profile.h"
 
@@ -175,7 +176,7 @@ std::vector<Algorithm> algorithms_to_ask(const AppState& s, CollectiveOp op) {
 
 AskWhatIf with_algorithm(Algorithm algorithm) {
     const std::string word(name(algorithm));
-    return {"algorithm." + word, {{sandbox::joined("parallel", "algorithm"), sandbox::string_text(word)}}};
+    return {"algorithm." + word, {{sandbox::joined("parallel", "algorithm"), toml_string(word)}}};
 }
 
 std::vector<std::string> attention_to_ask(const AppState& s) {
@@ -187,7 +188,7 @@ std::vector<std::string> attention_to_ask(const AppState& s) {
 
 AskWhatIf with_attention(const std::string& way) {
     const auto method = way == "heads" ? "ulysses" : way == "gather" ? "allgather" : "alltoall";
-    AskWhatIf asked{"attention." + way, {{sandbox::joined("parallel", "cp"), sandbox::string_text(method)}}};
+    AskWhatIf asked{"attention." + way, {{sandbox::joined("parallel", "cp"), toml_string(method)}}};
     // Of whole heads every rank has equal work: the key has no meaning there.
     const auto balance = way == "head_tail" ? "true" : way == "neighbours" ? "false" : "";
     if (way != "gather") asked.changes.push_back({sandbox::joined("parallel", "cp_load_balance"), balance});

@@ -332,7 +332,7 @@ void MatricesPicture::card(const Card& card) {
         // Whose they are; of those that come, from where.
         const float middle = std::max(rows.y + rows.h / 2, free_y + kOwner);
         const bool shows = card.state == 2 || coming || own;
-        if (!card.last || !shows || middle + kOwner > card.box.y + card.box.h + kOwner) continue;
+        if (!card.last || !shows || middle > card.box.y + card.box.h + kOwner / 2) continue;
         free_y = middle + kOwner;
         const float right = rows.x + rows.w;
         p_.layer = kMarks;

@@ -217,10 +217,11 @@ int64_t ParametersPicture::mark_of(int32_t rank) const {
     if (gather == nullptr) return -1;
     const auto& members = in_.trace.groups[static_cast<std::size_t>(gather->group)].ranks;
     const auto at = std::ranges::find(members, rank);
-    return members.size() > kFewOwners || at == members.end() ? -1 : at - members.begin();
+    return members.size() > kFewOwners || at == members.end() ? -1 : rank;
 }
 
-/// Beside the rows the hue of the rank that keeps them, pale where they are not here.
+/// Beside the rows an edge for each rank that keeps some, pale where they are not here; hues tell what memory
+/// holds.
 void ParametersPicture::edges(const Column& c, std::size_t place, Rect box) {
     const trace::Event* gather = first_gather(in_.trace, c.rank, scene_.shown().unit);
     if (gather == nullptr || c.holders.ranks.size() > 1 || mark_of(c.rank) < 0) return;
@@ -240,8 +241,8 @@ void ParametersPicture::edges(const Column& c, std::size_t place, Rect box) {
                        owned.from < static_cast<float>(part.block.row + part.block.rows);
             });
         const float from = box.y + box.h * owned.from / all, to = box.y + box.h * owned.to / all;
-        auto& edge = p_.rect({box.x - kEdge - 1.5F, from + 0.5F, kEdge, std::max(1.F, to - from - 1)},
-                             origin_hue(mark_of(owned.rank)), 1);
+        auto& edge =
+            p_.rect({box.x - kEdge - 1.5F, from + 0.5F, kEdge, std::max(1.F, to - from - 1)}, Token::soft, 1);
         if (!here) edge.fill_alpha = 0.3F;
     }
 }

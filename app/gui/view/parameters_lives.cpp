@@ -121,7 +121,7 @@ void ParametersPicture::shards(Rect box) {
         const float symbol = mark >= 0 && shard.w > 40 ? 15.F : 0.F;
         if (symbol > 0) {
             p_.layer = kLines;
-            p_.rect({shard.x, shard.y + kBar + 1.5F, shard.w, 3}, origin_hue(mark), 1);
+            p_.rect({shard.x, shard.y + kBar + 1.5F, shard.w, 3}, Token::soft, 1);
         }
         const std::string who = shard.x >= free_x
                                     ? p_.fit({"rank " + std::to_string(rank), std::to_string(rank)},
@@ -129,7 +129,7 @@ void ParametersPicture::shards(Rect box) {
                                     : "";
         p_.layer = kWords;
         if (!who.empty() && shard.x + symbol + p_.width(who, Face::caption) <= in_.size.width) {
-            if (symbol > 0) p_.symbol({shard.x + 5, top + kBar + 6 + line / 2}, 4.5F, mark, origin_hue(mark));
+            if (symbol > 0) p_.symbol({shard.x + 5, top + kBar + 6 + line / 2}, 4.5F, mark, Token::soft);
             p_.text(who, {shard.x + symbol, top + kBar + 6}, Face::caption,
                     rank == scene_.rank ? Token::text : Token::mute, Align::left, {"rank", rank});
             free_x = shard.x + symbol + p_.width(who, Face::caption) + 4;

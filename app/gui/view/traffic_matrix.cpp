@@ -51,6 +51,12 @@ void TrafficPicture::cells(Rect box) {
             const int64_t bytes = grid_.at(row, column);
             const Id id{"link", pack(grid_.senders(row)), pack(grid_.receivers(column))};
             const Rect at = cell_box(box, row, column);
+            if (bytes <= 0 && received_is_unknown(column)) {
+                p_.layer = kCells;
+                auto& unknown = p_.rect(at, Token::line, 0, id);
+                unknown.pattern = Fill::hatch;
+                unknown.hatch = Token::mute;
+            }
             if (bytes <= 0) continue;
             const Token hue =
                 heat(static_cast<double>(bytes) / static_cast<double>(std::max<int64_t>(1, grid_.most)));
