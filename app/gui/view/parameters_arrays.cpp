@@ -37,7 +37,7 @@ void ParametersPicture::grid(Rect box) {
                 : "";
         p_.layer = kWords;
         if (!who.empty() && c.box.x + symbol + p_.width(who, Face::caption) <= in_.size.width) {
-            if (symbol > 0) p_.symbol({c.box.x + 5, box.y + line / 2}, 4.5F, mark, origin_hue(mark));
+            if (symbol > 0) p_.symbol({c.box.x + 5, box.y + line / 2}, 4.5F, mark, Token::soft);
             p_.text(who, {c.box.x + symbol, box.y}, Face::caption, chosen ? Token::text : Token::mute,
                     Align::left, {"rank", c.rank});
             free_x = c.box.x + symbol + p_.width(who, Face::caption) + 4;
