@@ -1,0 +1,158 @@
+"""Running scenarios through the installed command."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import pathlib
+import shutil
+import tempfile
+from typing import Any, Dict, Iterator, List, Optional, Union
+
+from .errors import MeshscopeError, RunFailed
+from .lessons import lesson_folder, lesson_folders
+from .program import start, words
+from .record import Record
+
+Path = Union[str, "os.PathLike[str]"]
+_VARIANT = "changed-by-python"
+
+
+def toml_value(value: Any) -> str:
+    """A value as TOML writes it, on one line. Raises TypeError for what TOML has no word for."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return str(value) if math.isfinite(value) else "nan" if value != value else "inf" if value > 0 else "-inf"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(toml_value, value)) + "]"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{toml_value(str(key))} = {toml_value(each)}" for key, each in value.items()) + " }"
+    raise TypeError(f"a scenario cannot hold {value!r}; it holds numbers, texts, truths, lists and dicts of these")
+
+
+def changed(text: str, overrides: Dict[str, Any]) -> str:
+    """The scenario with a variant behind it that sets these keys: `train__steps` is train.steps."""
+    keys = {key.replace("__", "."): value for key, value in overrides.items()}
+    return f'{text.rstrip()}\n\n[[lesson.variant]]\nid = "{_VARIANT}"\nset = {toml_value(keys)}\n'
+
+
+@contextlib.contextmanager
+def _beside(file: pathlib.Path, text: str) -> Iterator[pathlib.Path]:
+    """A file with this text from which the same relative paths lead to the same files as from `file`."""
+    folder = file.resolve().parent
+    if os.access(folder, os.W_OK):
+        handle, name = tempfile.mkstemp(prefix=f".{file.stem}.", suffix=".toml", dir=folder)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as out:
+                out.write(text)
+            yield pathlib.Path(name)
+        finally:
+            os.unlink(name)
+        return
+    with tempfile.TemporaryDirectory(prefix="meshscope-") as made:
+        # Installed lessons: what lies beside the file and beside its folder is linked.
+        copy = pathlib.Path(made) / folder.name
+        copy.mkdir()
+        for place, into in ((folder, copy), (folder.parent, copy.parent)):
+            for entry in place.iterdir():
+                if entry.name not in (file.name, folder.name):
+                    (into / entry.name).symlink_to(entry)
+        (copy / file.name).write_text(text, encoding="utf-8")
+        yield copy / file.name
+
+
+@contextlib.contextmanager
+def scenario_file(scenario: Path, overrides: Dict[str, Any]) -> Iterator[pathlib.Path]:
+    """The file to give to the command for a path, a lesson's name or a scenario's text."""
+    given = os.fspath(scenario)
+    if "\n" in given:
+        with tempfile.TemporaryDirectory(prefix="meshscope-") as made:
+            file = pathlib.Path(made) / "scenario.toml"
+            file.write_text(changed(given, overrides) if overrides else given, encoding="utf-8")
+            yield file
+        return
+    file = pathlib.Path(given)
+    if not file.is_file():
+        folder = lesson_folder(given)
+        if folder is None:
+            lessons = ", ".join(each.name for each in lesson_folders())
+            raise MeshscopeError(f"there is no file and no lesson {given}; lessons: {lessons or 'none are installed'}. "
+                                 "A scenario's text has several lines")
+        file = folder / "scenario.toml"
+    if not overrides:
+        yield file
+        return
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise MeshscopeError(f"cannot read {file}: {error}") from None
+    with _beside(file, changed(text, overrides)) as made_file:
+        yield made_file
+
+
+def named(message: str, file: pathlib.Path, scenario: Path) -> str:
+    """The message with the name that the user gave instead of that of a file made for the run."""
+    given = os.fspath(scenario)
+    return message.replace(str(file), "the scenario" if "\n" in given else given)
+
+
+def run(scenario: Path, backend: Optional[str] = None, save: Optional[Path] = None, *, level: Optional[str] = None,
+        variant: Optional[str] = None, schedule: Optional[str] = None, resume: Optional[Path] = None,
+        weights: Optional[Path] = None, timeout_s: Optional[float] = None, lang: Optional[str] = None,
+        **overrides: Any) -> Record:
+    """Runs a scenario by the installed command and opens what it recorded.
+
+    `scenario` is a file, a lesson's name (`"hsdp"`, `"63"`) or a scenario's text. `backend`, `level`, `variant`,
+    `schedule`, `resume` and `timeout_s` are options of `meshscope run`; `weights` names a safetensors file for the
+    trained parameters. The record is written to `save`; without it, it lasts as long as what is returned. Other keywords
+    change keys of the scenario: `train__steps=5`, or `**{"train.steps": 5}`.
+
+    Raises RunFailed, with the command's message and what was recorded until then, where the run ends early or a check of
+    the scenario does not hold.
+    """
+    if variant is not None and overrides:
+        raise TypeError("a variant and changed keys do not go together; give one of them")
+    options = {"backend": backend, "level": level, "variant": _VARIANT if overrides else variant, "schedule": schedule,
+               "resume": resume, "timeout": None if timeout_s is None else f"{timeout_s:g}",
+               "save": None if weights is None else os.path.abspath(os.fspath(weights))}
+    arguments: List[str] = []
+    for name, given in options.items():
+        if given is not None:
+            arguments += [f"--{name}", os.fspath(given)]
+    if save is not None:
+        return _run(scenario, os.path.abspath(os.fspath(save)), None, arguments, overrides, lang)
+    made = tempfile.mkdtemp(prefix="meshscope-")
+    try:
+        return _run(scenario, os.path.join(made, "run.mscope"), made, arguments, overrides, lang)
+    except BaseException as error:
+        if getattr(error, "record", None) is None:
+            shutil.rmtree(made, ignore_errors=True)
+        raise
+
+
+def _run(scenario: Path, trace: str, owns: Optional[str], options: List[str], overrides: Dict[str, Any],
+         lang: Optional[str]) -> Record:
+    before = _stamp(trace)
+    with scenario_file(scenario, overrides) as file:
+        ended = start(["run", str(file), "--quiet", "--trace", trace, *options], lang)
+        message = named("\n".join(filter(None, [ended.stdout.strip(), words(ended.stderr)])), file, scenario)
+    if ended.returncode == 0:
+        return Record(trace, verify=False, owns=owns)
+    record = Record(trace, verify=False, owns=owns) if _stamp(trace) not in (None, before) else None
+    raise RunFailed(message, ended.returncode, ended.args, record)
+
+
+def _stamp(path: str) -> Any:
+    """Tells a file that was written anew from the one that lay there before; None where there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns, status.st_size

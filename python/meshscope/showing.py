@@ -1,0 +1,150 @@
+"""Showing a record or a lesson: in a notebook, or in the browser."""
+
+from __future__ import annotations
+
+import html
+import os
+import pathlib
+import re
+import shutil
+import tempfile
+import urllib.parse
+import webbrowser
+from typing import Any, Optional, Union
+
+from .errors import MeshscopeError, ProgramNotFound
+from .program import find_program
+from .record import Record
+
+PAGE = "MESHSCOPE_PAGE"
+# Jupyter drops messages beyond 1 MB a second over 3 s; a larger page is a file beside the notebook.
+_LARGEST_OUTPUT = 2_000_000
+
+
+def find_page() -> str:
+    """The page with engine and lessons (docs/web.md): what the variable MESHSCOPE_PAGE names (a file, or where a host has
+    it), else the one installed with the command, else the one that scripts/web made in a checkout."""
+    named = os.environ.get(PAGE)
+    if named:
+        if not re.match("https?://", named) and not os.path.isfile(named):
+            raise MeshscopeError(f"the variable {PAGE} names {named}, which is no file; give it the path or the address of "
+                                 "meshscope.html")
+        return named
+    tree = pathlib.Path(__file__).resolve().parents[2]
+    places = [tree / "out" / "web" / "meshscope.html"]
+    try:
+        program = pathlib.Path(find_program()).resolve()
+        places = [program.parents[1] / "share" / "meshscope" / "meshscope.html",
+                  *(up / "out" / "web" / "meshscope.html" for up in program.parents[:4]), *places]
+    except ProgramNotFound:
+        pass
+    for place in places:
+        if place.is_file():
+            return str(place)
+    raise MeshscopeError(
+        "the page meshscope.html was not found: scripts/web makes it in a checkout (out/web/meshscope.html); set the "
+        f"variable {PAGE} to its path, or to the address where your course has it"
+    )
+
+
+def in_notebook() -> bool:
+    """Whether this runs in a notebook's kernel."""
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return False
+    return hasattr(get_ipython(), "kernel")
+
+
+def _frame(height: int, attributes: str) -> str:
+    return (f'<iframe {attributes} width="100%" height="{height}" style="border:0" '
+            'sandbox="allow-scripts allow-downloads"></iframe>')
+
+
+def _display(markup: str) -> None:
+    from IPython.display import HTML, display
+
+    display(HTML(markup))
+
+
+def _put_beside(page: pathlib.Path, name: str) -> str:
+    """A copy of the page in the notebook's folder, from which Jupyter serves; gives its name."""
+    target = pathlib.Path.cwd() / name
+    if not (target.is_file() and target.samefile(page)):
+        try:
+            shutil.copyfile(page, target)
+        except OSError as error:
+            raise MeshscopeError(f"the page cannot be put beside the notebook: {error}") from None
+    return urllib.parse.quote(name)
+
+
+def _open_browser(address: str) -> None:
+    if not webbrowser.open(address):
+        raise MeshscopeError(f"no browser could be started; open this yourself: {address}")
+
+
+def _redirect(address: str) -> str:
+    """A file that leads to the address: what starts a browser often drops what follows the # of a file's address."""
+    folder = tempfile.mkdtemp(prefix="meshscope-")
+    file = pathlib.Path(folder) / "open.html"
+    whole = html.escape(address, quote=True)
+    file.write_text(f'<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url={whole}">'
+                    f'<a href="{whole}">Meshscope</a>\n', encoding="utf-8")
+    return file.as_uri()
+
+
+def _show_record(record: Record, notebook: bool, height: int, lang: Optional[str]) -> str:
+    # The browser reads the page after this program may have ended: the folder stays until the system empties it.
+    folder = tempfile.mkdtemp(prefix="meshscope-")
+    page = pathlib.Path(folder) / (pathlib.Path(record.path).stem + ".html")
+    try:
+        record.export("html", page, lang=lang)
+        if not notebook:
+            _open_browser(page.as_uri())
+            return str(page)
+        if page.stat().st_size <= _LARGEST_OUTPUT:
+            _display(_frame(height, f'srcdoc="{html.escape(page.read_text(encoding="utf-8"), quote=True)}"'))
+            shutil.rmtree(folder)
+            return record.path
+        name = _put_beside(page, page.name)
+        _display(_frame(height, f'src="{name}"'))
+        shutil.rmtree(folder)
+        return str(pathlib.Path.cwd() / page.name)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _show_lesson(notebook: bool, height: int, url: Optional[str], place: str) -> str:
+    page = url or find_page()
+    hosted = re.match("https?://", page)
+    if notebook:
+        source = page if hosted else _put_beside(pathlib.Path(page), "meshscope.html")
+        _display(_frame(height, f'src="{html.escape(source + place, quote=True)}"'))
+        return source + place
+    address = page + place if hosted else pathlib.Path(page).resolve().as_uri() + place
+    _open_browser(address if hosted else _redirect(address))
+    return address
+
+
+def show(what: Union[Record, str, "os.PathLike[str]", None] = None, *, height: int = 720, url: Optional[str] = None,
+         browser: bool = False, lang: Optional[str] = None, **place: Any) -> str:
+    """Shows a record (a Record, or the path of a .mscope file) or a lesson (`"hsdp"`; None is the welcome page).
+
+    In a notebook it stands in the output, else (or with `browser=True`) the browser opens. A record is shown as the page
+    that `meshscope trace export html` makes; a lesson in meshscope.html, which runs it, opened at `step=3`, `view=…`,
+    `rank=…`, `at=…`, `theme=…` (docs/web.md). `url` is where a host has that page. In a notebook a page of more than 2 MB,
+    meshscope.html among them, is copied into the notebook's folder, from which Jupyter serves it.
+
+    Gives the path or the address of what is shown.
+    """
+    notebook = not browser and in_notebook()
+    if not isinstance(what, Record) and what is not None and os.fspath(what).endswith(".mscope"):
+        what = Record(what)
+    if isinstance(what, Record):
+        if place or url:
+            raise TypeError("url and " + ", ".join(place or ["steps"]) + " are for lessons; a record is shown whole")
+        return _show_record(what, notebook, height, lang)
+    words = {"lesson": None if what is None else os.fspath(what), "lang": lang, **place}
+    given = {name: str(each) for name, each in words.items() if each is not None}
+    return _show_lesson(notebook, height, url, "#" + urllib.parse.urlencode(given) if given else "")
