@@ -94,6 +94,7 @@ TEST_CASE("what cannot be is refused by name") {
     CHECK(refused({"a.mscope", "--mp4", "f.mp4"}) == "app.mp4_needs_render");
     CHECK(refused({"a.mscope", "--render", "o", "--size", "1281x720", "--mp4", "f.mp4"}) == "app.odd_size");
     CHECK(refused({"--render", "o"}) == "app.render_needs_file");
+    CHECK(refused({"--lesson-pages", "o"}) == "app.pages_need_lesson");
     CHECK(refused({"--bench", "5"}) == "app.bench_needs_file");
     CHECK(refused({}) == "");
 }

@@ -5,16 +5,17 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "app/gui/main/drawn_svg.h"
 #include "app/gui/main/stage.h"
 #include "app/gui/main/storyboard.h"
 #include "app/gui/main/words.h"
 #include "app/gui/view/svg.h"
 #include "app/gui/window/film.h"
+#include "app/gui/window/fonts.h"
 #include "app/gui/window/frame_buffer.h"
 #include "app/gui/window/gl.h"
 #include "app/gui/window/png.h"
@@ -38,29 +39,6 @@ class WithContext {
   private:
     ImGuiContext* before_;
 };
-
-std::string hex(window::Rgb c) {
-    char text[8];
-    std::snprintf(text, sizeof(text), "#%02X%02X%02X", c.r, c.g, c.b);
-    return text;
-}
-
-/// The pictures of the scene and of what stands under it, one above the other.
-view::Picture stacked(const std::vector<panels::Drawn>& drawn) {
-    view::Picture all;
-    for (const panels::Drawn& part : drawn) {
-        if (part.panel == "facts") continue;
-        for (view::Shape shape : part.picture.shapes) {
-            if (shape.id.kind == "end_show" || shape.id.kind == "end_fold") continue;  // buttons
-            shape.box.y += all.height;
-            for (view::Point& point : shape.points) point.y += all.height;
-            all.shapes.push_back(std::move(shape));
-        }
-        all.width = std::max(all.width, part.picture.width);
-        all.height += part.picture.height;
-    }
-    return all;
-}
 
 /// What is open in front of the view is no part of an export of it.
 session::AppState without_overlays(session::AppState state) {
@@ -158,9 +136,9 @@ struct Exporter::Impl {
         if (kind == ExportKind::html) {
             write_page();
         } else if (kind == ExportKind::svg) {
-            const window::Theme& theme = window::theme(job.state.theme);
+            const window::FontMeasure measure(host->fonts());
             replace_file(job.path,
-                         view::svg(stacked(drawn), [&](view::Token t) { return hex(theme.fill(t)); }));
+                         view::svg(stacked(drawn), palette(window::theme(job.state.theme)), &measure));
         } else if (kind == ExportKind::png) {
             replace_file(job.path, window::png_bytes(shot()));
         } else {

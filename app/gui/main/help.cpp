@@ -43,6 +43,8 @@ Without a display
   --frames N                number of frames (default: --seconds × --fps)
   --seconds S --fps 30
   --mp4 FILE                and make a film of them with ffmpeg
+  --lesson-pages FOLDER     of a lesson: texts, questions and answers as lesson.json, each step's
+                            picture as SVG, in both languages
 
 For testing
   --bench N                 time N frames drawn off screen; prints JSON
@@ -97,6 +99,7 @@ constexpr const char* kChinese = R"(meshscope-app：一步一步看一次分布�
   --frames N                多少帧（否则是 --seconds × --fps）
   --seconds S --fps 30
   --mp4 FILE                再用 ffmpeg 做成影片
+  --lesson-pages FOLDER     把课程的文字、提问和答案写成 lesson.json，每一步的画面存为 SVG，中英文都有
 
 测试用
   --bench N                 离屏画 N 帧并计时，输出 JSON

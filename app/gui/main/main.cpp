@@ -17,6 +17,7 @@
 
 #include "app/gui/main/bench_app.h"
 #include "app/gui/main/exporter.h"
+#include "app/gui/main/lesson_pages.h"
 #include "app/gui/main/options.h"
 #include "app/gui/main/render_film.h"
 #include "app/gui/main/storyboard.h"
@@ -86,7 +87,7 @@ class Program {
             const auto system_language =
                 language_ == i18n::Language::zh ? view::Language::zh : view::Language::en;
             const bool in_window = options.render.empty() && options.export_to.empty() &&
-                                   options.bench == 0 && !options.bench_all;
+                                   options.lesson_pages.empty() && options.bench == 0 && !options.bench_all;
             if (options.language) language_ = catalogue_language(*options.language);
             // A window has a language of its own from before; what is drawn without one is the same for all.
             if (!options.language && !in_window) options.language = system_language;
@@ -98,6 +99,7 @@ class Program {
             if (options.bench_all) return bench_all(options);
             if (!options.render.empty()) return film(options);
             if (!options.export_to.empty()) return export_file(options);
+            if (!options.lesson_pages.empty()) return lesson_pages(options);
             if (environment("DISPLAY").empty() && environment("WAYLAND_DISPLAY").empty()) {
                 // What could not be shown on any display is told first.
                 if (!options.open.empty())
@@ -275,6 +277,22 @@ class Program {
         }
         if (progress) std::fputs("\r", stderr);
         tell({"ui.export.written", {{"path", options.export_to}}});
+        return 0;
+    }
+
+    int lesson_pages(const Options& options) const {
+        const auto document = load(options);
+        if (document->steps.empty()) throw InvalidArgument({"app.pages_need_lesson", {}});
+        const bool terminal = isatty(STDERR_FILENO) == 1;
+        const auto progress = [&](int done, int all) {
+            if (g_cancelled != 0) throw Cancelled({"export.cancelled", {{"path", options.lesson_pages}}});
+            if (terminal) std::fprintf(stderr, done == all ? "\r%d / %d\n" : "\r%d / %d", done, all);
+        };
+        const Beside beside = load_beside(options, *document);
+        g_polled = 1;
+        const int pictures =
+            write_lesson_pages(document, options, beside, options.lesson_pages, catalogue_, progress);
+        tell({"app.pages_written", {{"pictures", int64_t{pictures}}, {"folder", options.lesson_pages}}});
         return 0;
     }
 

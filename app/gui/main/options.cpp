@@ -100,6 +100,8 @@ bool set(Options& o, const std::string& option, const std::string& value) {
     } else if (option == "--export") {
         export_kind(value);  // a wrong ending is told before anything runs
         o.export_to = value;
+    } else if (option == "--lesson-pages") {
+        o.lesson_pages = value;
     } else if (option == "--render") {
         o.render = value;
     } else if (option == "--from") {
@@ -130,10 +132,10 @@ bool set(Options& o, const std::string& option, const std::string& value) {
 }
 
 bool known(const std::string& option) {
-    constexpr const char* kWithValue[] = {"--lang",    "--theme", "--scale", "--view",   "--render",
-                                          "--from",    "--to",    "--size",  "--frames", "--fps",
-                                          "--seconds", "--mp4",   "--bench", "--step",   "--dump-state",
-                                          "--rank",    "--at",    "--clock", "--export", "--form"};
+    constexpr const char* kWithValue[] = {
+        "--lang",       "--theme",  "--scale", "--view",    "--render", "--from",  "--to",
+        "--size",       "--frames", "--fps",   "--seconds", "--mp4",    "--bench", "--step",
+        "--dump-state", "--rank",   "--at",    "--clock",   "--export", "--form",  "--lesson-pages"};
     return std::find(std::begin(kWithValue), std::end(kWithValue), option) != std::end(kWithValue);
 }
 
@@ -181,6 +183,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
     if (!o.mp4.empty() && (o.width % 2 != 0 || o.height % 2 != 0))
         throw InvalidArgument({"app.odd_size", {}});
     if (!o.export_to.empty() && o.open.empty()) throw InvalidArgument({"export.needs_file", {}});
+    if (!o.lesson_pages.empty() && o.open.empty()) throw InvalidArgument({"app.pages_need_lesson", {}});
     if (o.bench > 0 && o.open.empty()) throw InvalidArgument({"app.bench_needs_file", {}});
     if (!o.render.empty() && o.open.empty()) throw InvalidArgument({"app.render_needs_file", {}});
     return o;

@@ -33,6 +33,7 @@ struct Options {
     std::optional<time::ClockKind> clock;
     bool reduced_motion = false;
     std::string export_to;           ///< a file whose ending tells the format; "" = a window
+    std::string lesson_pages;        ///< folder for a lesson's texts and pictures; "" = a window
     std::string render;              ///< folder of frames; "" = a window
     std::optional<double> from, to;  ///< fractions of the run; 0 and 1, but see step_moment
     int width = 1280, height = 720;

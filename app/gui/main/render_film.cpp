@@ -3,7 +3,6 @@
 #include <imgui.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -12,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "app/gui/main/out_folder.h"
 #include "app/gui/main/stage.h"
 #include "app/gui/main/storyboard.h"
 #include "app/gui/window/film.h"
@@ -19,7 +19,6 @@
 #include "app/gui/window/headless_context.h"
 #include "app/gui/window/png.h"
 #include "app/gui/window/shell_line.h"
-#include "core/base/cannot_write.h"
 #include "core/base/error.h"
 #include "core/base/file_kind.h"
 
@@ -55,20 +54,6 @@ struct Studio {
     Stage stage;
 };
 
-/// Only the folder itself, as with every output of the command line: a slip of the pen shall not make a tree.
-void make_folder(const std::string& name) {
-    namespace fs = std::filesystem;
-    std::error_code error;
-    if (fs::is_directory(name, error)) return;
-    const fs::path folder = fs::absolute(name, error).lexically_normal();
-    const fs::path parent = (folder.has_filename() ? folder : folder.parent_path()).parent_path();
-    if (!fs::is_directory(parent, error))
-        throw IoError({"window.no_folder", {{"path", name}, {"folder", parent.string()}}});
-    // Of a name that something else has create_directory() says nothing, or that all is well.
-    if (fs::exists(fs::symlink_status(name, error))) throw IoError(cannot_write(name, ENOTDIR));
-    if (!fs::create_directory(name, error)) throw IoError(cannot_write(name, error.value()));
-}
-
 std::string frame_file(const std::string& folder, int frame) {
     char name[32];
     std::snprintf(name, sizeof(name), "frame_%05d.png", frame);
@@ -102,7 +87,7 @@ Projector set_up_film(Stage& stage, const Options& options, std::shared_ptr<cons
 FilmReport render_film(std::shared_ptr<const session::Document> document, const Options& options,
                        const i18n::Catalogue& catalogue, const std::string& path_value,
                        const std::function<void(int, int)>& progress, const Beside& beside) {
-    make_folder(options.render);
+    make_out_folder(options.render);
     const int frames =
         options.frames > 0
             ? options.frames

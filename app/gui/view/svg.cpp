@@ -4,6 +4,9 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <string_view>
+#include <utility>
 
 #include "core/base/text.h"
 
@@ -13,8 +16,23 @@ namespace {
 std::string num(float value) {
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), "%.2f", static_cast<double>(value));
-    return text.data();
+    std::string_view digits = text.data();
+    while (digits.ends_with('0')) digits.remove_suffix(1);
+    if (digits.ends_with('.')) digits.remove_suffix(1);
+    return std::string(digits == "-0" ? "0" : digits);
 }
+
+// The window's own faces first: a picture's boxes are as wide as they make words. What other systems have
+// follows.
+constexpr const char* kFaces =
+    "WenQuanYi Micro Hei, PingFang SC, Microsoft YaHei, Noto Sans CJK SC, Noto Sans, sans-serif";
+constexpr const char* kMonoFaces =
+    "DejaVu Sans Mono, WenQuanYi Micro Hei, Menlo, Consolas, PingFang SC, Microsoft YaHei, Noto Sans CJK SC, "
+    "monospace";
+
+// The window's sizes are of a line, from ascent to descent, SVG's of an em: what the faces say of themselves.
+constexpr float kEm = 0.853F, kMonoEm = 0.859F;
+constexpr float kBaseline = 0.297F;  ///< below the line's middle
 
 std::string dashes(Stroke style, float width) {
     const float w = std::max(1.F, width);
@@ -45,7 +63,8 @@ double luminance(const std::string& colour) {
 
 class Writer {
   public:
-    Writer(const Picture& picture, const Palette& palette) : picture_(picture), palette_(palette) {}
+    Writer(const Picture& picture, const Palette& palette, const TextMeasure* measure)
+        : picture_(picture), palette_(palette), measure_(measure) {}
 
     std::string write() {
         std::string size = "width=\"" + num(picture_.width) + "\" height=\"" + num(picture_.height) + "\"";
@@ -170,13 +189,15 @@ class Writer {
         const float x = s.align == Align::left     ? s.box.x
                         : s.align == Align::centre ? s.box.x + s.box.w / 2
                                                    : s.box.x + s.box.w;
-        const float size = face_size(s.face);
-        body_ += "<text x=\"" + num(x) + "\" y=\"" + num(s.box.y + s.box.h / 2 + size * 0.36F) +
-                 "\" font-family=\"" +
-                 (is_mono(s.face) ? "DejaVu Sans Mono, WenQuanYi Micro Hei" : "WenQuanYi Micro Hei") +
-                 "\" font-size=\"" + num(size) + "\" fill=\"" + colour_of_text(s) + "\" fill-opacity=\"" +
-                 num(s.fill_alpha) + "\" text-anchor=\"" + anchor + "\" xml:space=\"preserve\">" +
-                 xml_text(s.text) + "</text>\n";
+        const float size = face_size(s.face), em = size * (is_mono(s.face) ? kMonoEm : kEm);
+        const std::string length = measure_ == nullptr || s.text.size() < 2
+                                       ? ""
+                                       : " textLength=\"" + num(measure_->width(s.text, s.face)) +
+                                             "\" lengthAdjust=\"spacingAndGlyphs\"";
+        body_ += "<text x=\"" + num(x) + "\" y=\"" + num(s.box.y + s.box.h / 2 + size * kBaseline) +
+                 "\" font-family=\"" + (is_mono(s.face) ? kMonoFaces : kFaces) + "\" font-size=\"" + num(em) +
+                 "\"" + length + " fill=\"" + colour_of_text(s) + "\" fill-opacity=\"" + num(s.fill_alpha) +
+                 "\" text-anchor=\"" + anchor + "\" xml:space=\"preserve\">" + xml_text(s.text) + "</text>\n";
     }
 
     void write(const Shape& s) {
@@ -197,14 +218,55 @@ class Writer {
 
     const Picture& picture_;
     const Palette& palette_;
+    const TextMeasure* measure_;
     std::string defs_, body_;
     int patterns_ = 0;
 };
 
 }  // namespace
 
-std::string svg(const Picture& picture, const Palette& palette) {
-    return Writer(picture, palette).write();
+std::string svg(const Picture& picture, const Palette& palette, const TextMeasure* measure) {
+    return Writer(picture, palette, measure).write();
+}
+
+namespace {
+
+/// The colour nearest to this one that is not among those of `taken`; they differ in blue.
+std::string shade_off(const std::string& colour, const std::map<std::string, std::string>& taken) {
+    const long value = std::strtol(colour.c_str() + 1, nullptr, 16);
+    const long way = (value & 0xFF) < 128 ? 1 : -1;
+    std::array<char, 24> text{};
+    long by = 0;
+    do {
+        by += way;
+        std::snprintf(text.data(), text.size(), "#%06lX", value + by);
+    } while (taken.contains(text.data()));
+    return text.data();
+}
+
+}  // namespace
+
+std::string svg(const Picture& picture, const Palette& light, const Palette& dark,
+                const TextMeasure* measure) {
+    std::string text = svg(picture, light, measure);
+    const std::string other = svg(picture, dark, measure);
+    constexpr std::string_view kBefore = "=\"#";
+    std::map<std::string, std::string> dark_of;                           // by the light colour
+    std::map<std::pair<std::string, std::string>, std::string> drawn_as;  // of both colours the light one
+    for (std::size_t at = text.find(kBefore); at != std::string::npos; at = text.find(kBefore, at + 1)) {
+        const std::size_t begin = at + kBefore.size() - 1;
+        const std::string own = text.substr(begin, 7), its = other.substr(begin, 7);
+        auto [found, fresh] = drawn_as.try_emplace({own, its}, own);
+        if (fresh && dark_of.contains(own)) found->second = shade_off(own, dark_of);
+        dark_of.emplace(found->second, its);
+        text.replace(begin, own.size(), found->second);
+    }
+    std::string rules;
+    for (const auto& [own, its] : dark_of)
+        for (const std::string name : {"fill", "stroke"})
+            rules += "[" + name + "=\"" + own + "\"]{" + name + ":" + its + "}";
+    text.insert(text.find("<defs>"), "<style>@media (prefers-color-scheme:dark){" + rules + "}</style>");
+    return text;
 }
 
 float face_size(Face face) {
