@@ -34,6 +34,18 @@ if(Python3_Interpreter_FOUND)
     list(APPEND missing_to_run python3-yaml)
   endif()
 endif()
+# scripts/site takes the first of these Pythons that has it.
+if(TARGET meshscope-app)
+  foreach(python IN ITEMS python3 /usr/bin/python3)
+    execute_process(COMMAND ${python} -c "import markdown_it" RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
+    if(status EQUAL 0)
+      break()
+    endif()
+  endforeach()
+  if(NOT status EQUAL 0)
+    list(APPEND missing_to_run python3-markdown-it)
+  endif()
+endif()
 
 # Libraries that the programs do without: then tests of what is made with them are left out, or see nothing.
 set(missing_to_cover "")

@@ -3,6 +3,7 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -12,6 +13,7 @@
 #include "app/gui/main/drawn_svg.h"
 #include "app/gui/main/out_folder.h"
 #include "app/gui/main/stage.h"
+#include "app/gui/panels/picture_renderer.h"
 #include "app/gui/session/actions.h"
 #include "app/gui/view/svg.h"
 #include "app/gui/window/fonts.h"
@@ -85,7 +87,10 @@ class Painter {
             lines.insert(lines.end(), part.picture.text_lines.begin(), part.picture.text_lines.end());
         }
         const window::FontMeasure measure(host_.fonts());
-        shown.svg = view::svg(stacked(drawn_), palette(window::theme(window::ThemeKind::light)),
+        // A page has no use for the room that a window has left.
+        view::Picture picture = stacked(drawn_);
+        picture.height = std::min(picture.height, std::ceil(panels::bottom_of(picture)) + 16);
+        shown.svg = view::svg(picture, palette(window::theme(window::ThemeKind::light)),
                               palette(window::theme(window::ThemeKind::dark)), &measure);
         return shown;
     }

@@ -1,0 +1,200 @@
+"""Makes the course site for one lesson and looks at every page of it.
+
+usage: site_test.py SOURCE_ROOT BIN_FOLDER
+"""
+
+import html.parser
+import json
+import os
+import posixpath
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import urllib.parse
+from pathlib import Path
+
+ROOT, PROGRAMS = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
+# What a page loads by itself; a link only leads somewhere.
+LOADS = {("script", "src"), ("link", "href"), ("img", "src"), ("iframe", "src"), ("source", "src")}
+LESSON = "22_ring"
+
+
+class Page(html.parser.HTMLParser):
+    """Its anchors, links and what it loads; what is wrong with its tags."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.ids, self.links, self.loads, self.wrong, self.open, self.words = set(), [], [], [], [], ""
+        self.lang = self.title = ""
+        self.without_alt = self.unnamed = 0
+        self.feed(text)
+        self.close()
+        self.wrong += [f"<{tag}> is never closed" for tag in self.open]
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        if len(given) != len(attributes):
+            self.wrong.append(f"<{tag}> has an attribute twice")
+        if tag not in VOID:
+            self.open.append(tag)
+        if "id" in given:
+            if given["id"] in self.ids:
+                self.wrong.append(f"the id {given['id']} twice")
+            self.ids.add(given["id"])
+        if tag == "html":
+            self.lang = given.get("lang")
+        if tag == "img":
+            self.without_alt += "alt" not in given
+        if tag == "nav":
+            self.unnamed += "aria-label" not in given
+        if tag == "a" and "href" in given:
+            self.links.append(given["href"])
+        self.loads += [value for key, value in attributes if (tag, key) in LOADS]
+        if any(key.startswith("on") or key == "style" for key in given):
+            self.wrong.append(f"<{tag}> has a script or style of its own, which the content policy refuses")
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(f"</{tag}> closes nothing that is open")
+
+    def handle_data(self, data):
+        self.words += data
+        if self.open and self.open[-1] == "title":
+            self.title += data
+
+
+def make(folder, *options):
+    done = subprocess.run([ROOT / "scripts/site", "--program", PROGRAMS / "meshscope-app", "-o", folder / "site", "--cache", folder / "cache",
+                           "--lesson", LESSON, "--page", folder / "live.html", *options], text=True, capture_output=True)
+    return done
+
+
+class SiteTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(tempfile.mkdtemp())
+        (cls.folder / "live.html").write_text("<!DOCTYPE html><title>the live page</title>")
+        done = make(cls.folder)
+        assert done.returncode == 0, done.stdout + done.stderr
+        cls.site = cls.folder / "site"
+        names = sorted(path.relative_to(cls.site).as_posix() for path in cls.site.rglob("*.html"))
+        cls.pages = {name: Page((cls.site / name).read_text()) for name in names if name != "meshscope.html"}
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def lands(self, page, link):
+        """The file and anchor that a link leads to."""
+        path, _, anchor = link.partition("#")
+        name = posixpath.normpath(posixpath.join(posixpath.dirname(page), urllib.parse.unquote(path))) if path else page
+        return name, urllib.parse.unquote(anchor)
+
+    def test_every_page_is_well_formed_and_says_its_language(self):
+        self.assertGreater(len(self.pages), 50)
+        for name, page in self.pages.items():
+            with self.subTest(name):
+                self.assertEqual(page.wrong, [])
+                self.assertEqual(page.lang, "zh-CN" if name.startswith("zh/") else "en")
+                self.assertIn("Meshscope", page.title)
+                self.assertEqual((page.without_alt, page.unnamed), (0, 0))
+
+    def test_every_link_and_anchor_is_there_and_nothing_is_loaded_from_elsewhere(self):
+        for name, page in self.pages.items():
+            for link in page.links + page.loads:
+                with self.subTest(page=name, link=link):
+                    if re.match(r"https?://", link):
+                        self.assertNotIn(link, page.loads)
+                        continue
+                    self.assertNotRegex(link, r"^(/|[a-z]+:)")
+                    file, anchor = self.lands(name, link)
+                    self.assertTrue((self.site / file).is_file(), file)
+                    if anchor and file in self.pages:
+                        self.assertIn(anchor, self.pages[file].ids)
+
+    def test_scripts_and_styles_ask_for_nothing(self):
+        for path in (self.site / "assets").glob("*.*"):
+            if not path.name.startswith("index-"):
+                self.assertNotRegex(path.read_text().replace("http://www.w3.org/2000/svg", ""), r"https?://|fetch\(|XMLHttpRequest|@import|eval\(")
+        for name in self.pages:
+            self.assertTrue("default-src 'none'" in (self.site / name).read_text(), name)
+
+    def test_both_languages_have_the_same_pages_and_anchors(self):
+        for name, page in self.pages.items():
+            if not name.startswith("en/"):
+                continue
+            other = self.pages.get("zh/" + name[3:])
+            with self.subTest(name):
+                self.assertIsNotNone(other)
+                # A document that is translated has the headings of its language.
+                if not name.startswith("en/docs/"):
+                    self.assertEqual(page.ids, other.ids)
+
+    def test_a_lesson_has_steps_pictures_questions_and_the_live_page(self):
+        text = (self.site / f"en/lessons/{LESSON}.html").read_text()
+        words = self.pages[f"en/lessons/{LESSON}.html"].words
+        self.assertFalse("{{" in text, "a number was not filled in")
+        for language in ("en", "zh"):
+            text = (self.site / f"{language}/lessons/{LESSON}.html").read_text()
+            self.assertEqual(text.count('<section class="step"'), 6)
+            self.assertEqual(text.count('data-live="lesson=22_ring'), 6)
+            quizzes = [json.loads(html.unescape(data)) for data in re.findall(r'data-quiz="([^"]*)"', text)]
+            self.assertEqual(len(quizzes), 4)
+            # What is asked at the first step is left out of its picture, and shown behind the answer.
+            first = text.index(f"chunks.{language}.asked.svg")
+            self.assertLess(first, text.index(f"chunks.{language}.svg"))
+        self.assertTrue("1,536 B" in words and "dist.all_reduce" in words)
+        self.assertTrue('class="term" href="../glossary.html#rank"' in text)
+
+    def index(self, language):
+        script = (self.site / f"assets/index-{language}.js").read_text()
+        return json.loads(script[script.index("[") : script.rindex("]") + 1])
+
+    def test_the_search_finds_words_of_lessons_documents_and_terms(self):
+        for language, word, kinds in (("en", "reduce_scatter", {"lesson", "document"}), ("zh", "检查点", {"term"}), ("zh", "梯度", {"lesson", "term"})):
+            found = {row[4] for row in self.index(language) if word in " ".join(row[1:4])}
+            self.assertLessEqual(kinds, found)
+        for row in self.index("zh"):
+            name, anchor = self.lands("zh/search.html", row[0])
+            self.assertTrue(not anchor or anchor in self.pages[name].ids, row[0])
+        if not shutil.which("node"):
+            return
+        asked = {"en": ["reduce_scat", "bus bandwidth"], "zh": ["激活重计算", "环 梯度", "all_gather"]}
+        program = "".join([
+            f"globalThis.window = globalThis; require({json.dumps(str(self.site / 'assets/index-LANG.js'))}); const {{ search, snippet }} = require('./search.js');\n",
+            "for (const query of QUERIES) { const found = search(window.meshscopeIndex, query);",
+            " console.log(JSON.stringify([found.length, found[0] && found[0].row, found[0] && snippet(found[0].row[3], query).map(p => p[0]).join('')])); }"])
+        shutil.copy(self.site / "assets/search.js", self.folder / "search.js")
+        for language, queries in asked.items():
+            (self.folder / "ask.js").write_text(program.replace("LANG", language).replace("QUERIES", json.dumps(queries)))
+            lines = subprocess.run(["node", self.folder / "ask.js"], text=True, capture_output=True, check=True).stdout.splitlines()
+            for query, line in zip(queries, lines):
+                count, row, part = json.loads(line)
+                with self.subTest(query):
+                    self.assertGreater(count, 0)
+                    self.assertIn(query.split()[0][:2], " ".join(row[1:4]))
+        self.assertEqual(len(lines), 3)
+
+    def test_what_is_there_is_not_drawn_again_and_what_is_no_more_goes(self):
+        before = {path: path.stat().st_mtime_ns for path in self.site.rglob("*.svg")}
+        old = self.site / "en/lessons/01_gone.html"
+        old.write_text("")
+        again = make(self.folder)
+        self.assertIn("0 of 1 lessons drawn anew", again.stdout)
+        self.assertFalse(old.exists())
+        self.assertEqual(before, {path: path.stat().st_mtime_ns for path in self.site.rglob("*.svg")})
+        foreign = self.folder / "foreign"
+        foreign.mkdir()
+        (foreign / "letter.txt").write_text("kept")
+        refused = make(self.folder, "-o", str(foreign))
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("is not empty and holds no site made before", refused.stderr)
+        self.assertEqual(os.listdir(foreign), ["letter.txt"])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
