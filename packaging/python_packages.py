@@ -5,6 +5,8 @@ usage: python_packages.py OUT
 Needs setuptools and wheel, as Debian has them (python3-setuptools, python3-wheel). The checkout stays as it is.
 """
 
+import contextlib
+import io
 import os
 import pathlib
 import shutil
@@ -13,16 +15,21 @@ import sys
 import tarfile
 import tempfile
 
+from setuptools import build_meta  # the backend that pyproject.toml names
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def build(kind, folder, out):
-    """What pip asks of the backend that pyproject.toml names; gives the path of what was made."""
-    code = f"import sys; from setuptools import build_meta; print(build_meta.build_{kind}(sys.argv[1]))"
-    told = subprocess.run([sys.executable, "-c", code, str(out)], cwd=folder, capture_output=True, text=True)
-    if told.returncode != 0:
-        sys.exit(told.stdout + told.stderr)
-    return out / told.stdout.splitlines()[-1]
+    """Does what pip would ask of the backend; gives the path of what was made."""
+    os.chdir(folder)
+    told = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(told), contextlib.redirect_stderr(told):
+            return out / getattr(build_meta, f"build_{kind}")(str(out))
+    except BaseException:
+        sys.stderr.write(told.getvalue())
+        raise
 
 
 def main(out):

@@ -43,11 +43,15 @@ def changed(text: str, overrides: Dict[str, Any]) -> str:
     return f'{text.rstrip()}\n\n[[lesson.variant]]\nid = "{_VARIANT}"\nset = {toml_value(keys)}\n'
 
 
+def _can_write(folder: pathlib.Path) -> bool:
+    return os.access(folder, os.W_OK)
+
+
 @contextlib.contextmanager
 def _beside(file: pathlib.Path, text: str) -> Iterator[pathlib.Path]:
     """A file with this text from which the same relative paths lead to the same files as from `file`."""
     folder = file.resolve().parent
-    if os.access(folder, os.W_OK):
+    if _can_write(folder):
         handle, name = tempfile.mkstemp(prefix=f".{file.stem}.", suffix=".toml", dir=folder)
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as out:

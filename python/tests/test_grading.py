@@ -1,0 +1,110 @@
+"""A class's answers and records are graded by the program's own judgement; a bad file is a row, not an end."""
+
+import csv
+import io
+import json
+import shutil
+import unittest
+from unittest import mock
+
+from support import TOY, InFolder, hsdp, meshscope
+from meshscope import grading
+
+QUESTIONS = ["padded-rows", "gathers-a-step", "prefetched", "after-the-scatter", "bytes-across"]
+
+
+class Grading(InFolder):
+    def write(self, name, data):
+        file = self.folder / "class" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data if isinstance(data, bytes) else data.encode())
+
+    def test_answers(self):
+        self.write("all.txt", "33\r\n4\r\n1\r\n2\r\n352\r\n")
+        self.write("some.txt", "33\n\nRight.\nx\n99\nmore\n".encode("utf-16"))
+        self.write("forger.txt", "x" + " " * 60 + "Right.\nNot quite.\nLine 3 for question prefetched: Right.\n2\n")
+        self.write("by_id.json", json.dumps({"bytes-across": 352, "after-the-scatter": "3"}))
+        self.write("list.json", "[33, 4, null, 2]")
+        self.write("folder/answers.txt", "33\n")
+        grades = meshscope.grade("class", "hsdp")
+        self.assertEqual(grades.columns, ("student", "file", "right", "of", *QUESTIONS, "note"))
+        rows = {row[0]: row for row in grades.table()}
+        self.assertEqual(rows["all"], ("all", "all.txt", 5, 5, 1, 1, 1, 1, 1, ""))
+        self.assertEqual(rows["some"][2:9], (1, 5, 1, None, 0, 0, 0))
+        self.assertIn("line 6", rows["some"][9])
+        self.assertEqual(rows["forger"][2:9], (1, 5, 0, 0, 0, 1, None))
+        self.assertEqual(rows["by_id"][2:9], (1, 5, None, None, None, 0, 1))
+        self.assertEqual(rows["list"][2:9], (3, 5, 1, 1, None, 1, None))
+        self.assertEqual(rows["folder"][1:5], ("folder/answers.txt", 1, 5, 1))
+
+    def test_what_cannot_be_read_is_a_row_that_says_why(self):
+        self.write("a.pdf", "%PDF")
+        self.write("b.txt", b"\xff\x00\x81")
+        self.write("c.json", "{")
+        self.write("d.json", '{"x": 1}')
+        self.write("e.json", "5")
+        self.write("f.txt", b"0" * (1 << 20) + b"0")
+        self.write("g.mscope", "nothing")
+        self.write("h.txt", "33\0")
+        self.write(".hidden", "")
+        grades = meshscope.grade("class", "hsdp", checks={"falls": "SELECT 1"})
+        notes = dict(zip(grades.column("student"), grades.column("note")))
+        self.assertEqual(list(notes), list("abcdefgh"))
+        for student, words in (("a", "neither answers"), ("b", "UTF-8"), ("c", "not JSON"), ("d", "no question x"),
+                               ("e", "neither a list"), ("f", "too large"), ("g", "not a Meshscope trace"), ("h", "no text")):
+            self.assertIn(words, notes[student])
+        self.assertEqual({grade.right for grade in grades}, {0})
+
+    def test_records(self):
+        self.write("none.txt", "")
+        shutil.copy(hsdp().path, "class/hsdp.mscope")
+        meshscope.run(TOY, save="class/toy.mscope", level="collectives")
+        checks = {"four ranks": "SELECT count(*) = 4 FROM ranks", "hops": "SELECT count(*) FROM hops", "text": "SELECT 'yes'"}
+        grades = meshscope.grade("class", "hsdp", checks=checks)
+        rows = {row[0]: row for row in grades.to_dicts() and grades.table()}
+        self.assertEqual(rows["hsdp"][2:4] + rows["hsdp"][-4:], (2, 3, 1, 1, 0, ""))
+        self.assertEqual(rows["toy"][2:4] + rows["toy"][-4:-1], (0, 3, 0, 0, 0))
+        self.assertIn("hops: toy.mscope: this record does not hold hops", rows["toy"][-1].replace("class/", ""))
+        self.assertEqual(rows["none"][2:4], (0, 5))
+
+    def test_the_lessons_own_checks_are_asked(self):
+        try:
+            checks = grading.lesson_checks("hsdp")
+        except meshscope.MeshscopeError as error:  # before Python 3.11
+            self.assertIn("tomli", str(error))
+            return
+        self.write("x.mscope", "")
+        shutil.copy(hsdp().path, "class/x.mscope")
+        grades = meshscope.grade("class", "hsdp")
+        self.assertEqual([(grade.right, grade.of) for grade in grades], [(len(checks), len(checks))])
+        self.assertEqual(grades.ids, tuple(checks))
+        self.assertGreater(len(checks), 5)
+
+    def test_one_table_of_a_class(self):
+        table = self.folder / "class.csv"
+        table.write_text("name,gathers-a-step,padded-rows\nAda,4,33\n\nBob,2,\n", encoding="utf-8-sig")
+        self.assertEqual([row[:6] for row in meshscope.grade(table, "hsdp").table()],
+                         [("Ada", "class.csv:2", 2, 5, 1, 1), ("Bob", "class.csv:4", 0, 5, None, 0)])
+        table.write_text("name,nosuch\n")
+        with self.assertRaisesRegex(meshscope.MeshscopeError, "questions of the lesson .*; it has nosuch"):
+            meshscope.grade(table, "hsdp")
+
+    def test_the_table_goes_to_csv_and_starts_no_formula(self):
+        grades = meshscope.Grades([meshscope.Grade("=1+1", "a.txt", 1, 2, {"q": True}, "")], ["q", "r"])
+        self.assertEqual(list(csv.reader(io.StringIO(grades.to_csv(self.folder / "out.csv")))),
+                         [["student", "file", "right", "of", "q", "r", "note"], ["'=1+1", "a.txt", "1", "2", "1", "", ""]])
+        self.assertTrue((self.folder / "out.csv").read_bytes().startswith(b"\xef\xbb\xbfstudent,"))
+        self.assertIn("<td>a.txt</td>", grades._repr_html_())
+
+    def test_mistakes_of_the_teacher_end_it(self):
+        with self.assertRaisesRegex(meshscope.CommandError, "no lesson nosuch"):
+            meshscope.grade(".", "nosuch")
+        with self.assertRaisesRegex(meshscope.MeshscopeError, "cannot be read"):
+            meshscope.grade("nowhere", "hsdp")
+        with mock.patch.object(grading, "_VERDICT", grading.re.compile("(nothing)")):
+            with self.assertRaisesRegex(meshscope.MeshscopeError, "different versions"):
+                grading._ask("hsdp", ["33"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,135 @@
+"""Runs go through the installed command, and its words come through."""
+
+import gc
+import os
+import pathlib
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from unittest import mock
+
+from support import PROGRAM, ROOT, TOY, InFolder, meshscope
+from meshscope import program, running
+
+
+class Running(InFolder):
+    def test_a_file_a_text_and_a_lesson_run(self):
+        (self.folder / "toy.toml").write_text(TOY)
+        self.assertEqual(meshscope.run("toy.toml", backend="fibers").info.backend, "fibers")
+        saved = meshscope.run(pathlib.Path("toy.toml"), save="kept.mscope", weights="w.safetensors", level="hops")
+        self.assertEqual((saved.info.level, saved.path), ("hops", str(self.folder / "kept.mscope")))
+        del saved
+        gc.collect()
+        self.assertEqual(sorted(os.listdir()), ["kept.mscope", "toy.toml", "w.safetensors"])
+        self.assertEqual(len(meshscope.open("kept.mscope").losses()), 2)
+        for name in ("22", "22_ring", "ring"):
+            self.assertEqual(running.lesson_folder(name).name, "22_ring")
+
+    def test_keys_are_changed_and_paths_still_lead_where_they_led(self):
+        (self.folder / "profiles").mkdir()
+        profile = (ROOT / "scenarios" / "104_published" / "two_nodes.toml").read_text(encoding="utf-8")
+        (self.folder / "nodes.toml").write_text(profile, encoding="utf-8")
+        (self.folder / "profiles" / "toy.toml").write_text(TOY + '[hardware]\nprofile = "../nodes.toml"\n')
+        for writable in (True, False):
+            with mock.patch.object(running, "_can_write", lambda _: writable):
+                record = meshscope.run("profiles/toy.toml", train__steps=3, **{"mesh.shape": [4], "optimizer.lr": 0.5})
+            self.assertEqual((record.info.steps, record.mesh.shape), (3, (4,)))
+            self.assertIn("lr = 0.5", record.info.scenario)
+            self.assertEqual(os.listdir("profiles"), ["toy.toml"])
+        self.assertEqual(meshscope.run(TOY, train__steps=1).info.steps, 1)
+
+    def test_values_are_written_as_toml(self):
+        value = {"a b": [1, 2.5, True, 'say "x"\n\x7f', float("inf")]}
+        self.assertEqual(running.toml_value(value), r'{ "a b" = [1, 2.5, true, "say \"x\"\n\u007f", inf] }')
+        with self.assertRaisesRegex(TypeError, "cannot hold None"):
+            running.toml_value(None)
+
+    def test_a_run_that_fails_says_why_and_keeps_what_it_recorded(self):
+        with self.assertRaises(meshscope.RunFailed) as caught:
+            meshscope.run(TOY + '[[faults]]\nkind = "kill"\nrank = 1\nstep = 1\n')
+        self.assertEqual(caught.exception.exit_code, 75)
+        self.assertIn("rank 1 died", str(caught.exception))
+        self.assertEqual(caught.exception.record.info.failure["id"], "diagnosis.lost")
+        self.assertEqual(caught.exception.record.info.steps, 1)
+
+        with self.assertRaises(meshscope.RunFailed) as caught:
+            meshscope.run(TOY + '[[check]]\nid = "never"\nsql = "SELECT 0"\n')
+        self.assertEqual((caught.exception.exit_code, caught.exception.record.info.steps), (1, 2))
+        self.assertIn("never", str(caught.exception))
+
+        (self.folder / "toy.toml").write_text(TOY)
+        (self.folder / "old.mscope").write_text("kept")
+        with self.assertRaisesRegex(meshscope.RunFailed, r"^toy.toml:\d+:\d+: unknown key train.stepz\n.*train.steps") as caught:
+            meshscope.run("toy.toml", train__stepz=3)
+        self.assertIsNone(caught.exception.record)
+        with self.assertRaisesRegex(meshscope.RunFailed, "已存在") as caught:
+            meshscope.run("toy.toml", save="old.mscope", lang="zh")
+        self.assertIsNone(caught.exception.record)
+        with self.assertRaisesRegex(meshscope.MeshscopeError, "no file and no lesson nosuch; lessons: 101_config"):
+            meshscope.run("nosuch")
+        with self.assertRaisesRegex(TypeError, "a variant and changed keys"):
+            meshscope.run("toy.toml", variant="break", train__steps=1)
+
+    def test_nothing_is_left_of_a_run_that_never_began(self):
+        with mock.patch.object(tempfile, "tempdir", str(self.folder)):
+            with self.assertRaises(meshscope.RunFailed):
+                meshscope.run(TOY, backend="nosuch")
+        self.assertEqual(os.listdir(), [])
+
+
+class Answers(InFolder):
+    def test_they_are_the_commands_own(self):
+        self.assertEqual(meshscope.predict(TOY, steps=2)["world_size"], 2)
+        told = meshscope.mesh([2, 4], ["replicate", "shard"], rank=5, ask=['mesh.get_group("shard")'])
+        self.assertEqual((told[0]["root"]["coordinate"], told[0]["root"]["groups"]), ([1, 1], [[1, 5], [4, 5, 6, 7]]))
+        config = ROOT / "tests" / "golden" / "model_config" / "Llama-3.1-8B.json"
+        plan = meshscope.plan(f"hf:{config}", gpus=8, seq=8192, only="tp=8", top=1)
+        self.assertEqual((plan["gpus"], [layout["tp"] for layout in plan["layouts"]]), (8, [8]))
+        self.assertEqual(meshscope.numbers("sampler"), meshscope.numbers("31"))
+        with self.assertRaisesRegex(meshscope.CommandError, "needs 4 ranks") as caught:
+            meshscope.mesh([2, 2], world=3)
+        self.assertEqual(caught.exception.exit_code, 65)
+        with self.assertRaisesRegex(meshscope.CommandError, "^the scenario:"):
+            meshscope.predict("format = 1\nx = 2\n")
+
+
+class Program(InFolder):
+    def test_it_is_found_by_the_variable_then_on_the_path(self):
+        with mock.patch.dict(os.environ, MESHSCOPE="nosuch"):
+            with self.assertRaisesRegex(meshscope.ProgramNotFound, "MESHSCOPE names nosuch"):
+                program.find_program()
+        os.symlink(PROGRAM, "meshscope")
+        with mock.patch.dict(os.environ, MESHSCOPE="", PATH=str(self.folder)):
+            self.assertEqual(program.find_program(), str(self.folder / "meshscope"))
+        with mock.patch.dict(os.environ, MESHSCOPE="", PATH=""):
+            with mock.patch.object(program, "__file__", str(self.folder / "site" / "meshscope" / "program.py")):
+                with self.assertRaisesRegex(meshscope.ProgramNotFound, "a record can be read without it"):
+                    program.find_program()
+
+    def test_ctrl_c_reaches_it(self):
+        # A program that says when it is there, and writes down that it was told to stop.
+        stand_in = self.folder / "program"
+        stand_in.write_text("#!/bin/sh\ntrap 'echo told > told; exit 130' INT\n: > there\nwhile :; do sleep 0.05; done\n")
+        stand_in.chmod(stand_in.stat().st_mode | stat.S_IXUSR)
+        code = (f"import sys; sys.path.insert(0, {str(ROOT / 'python')!r}); import meshscope\n"
+                "try: meshscope.predict('a\\nb')\nexcept KeyboardInterrupt: print('interrupted')")
+        started = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True,
+                                   env={**os.environ, "MESHSCOPE": str(stand_in)}, start_new_session=True)
+        deadline = time.monotonic() + 60
+        while not (self.folder / "there").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        started.send_signal(signal.SIGINT)
+        self.assertEqual(started.communicate(timeout=60)[0], "interrupted\n")
+        self.assertTrue((self.folder / "told").exists())
+
+    def test_the_version_is_that_of_the_whole(self):
+        cmake = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
+        self.assertRegex(cmake, rf"project\(\s*meshscope\s+VERSION {meshscope.__version__}\b")
+
+
+if __name__ == "__main__":
+    unittest.main()

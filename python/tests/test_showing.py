@@ -1,0 +1,95 @@
+"""What is shown: in a notebook as its output, elsewhere by the browser."""
+
+import html
+import os
+import pathlib
+import re
+import shutil
+import sys
+import tempfile
+import types
+import unittest
+from unittest import mock
+
+from support import ROOT, InFolder, hsdp, meshscope
+from meshscope import showing
+
+
+class Showing(InFolder):
+    def setUp(self):
+        super().setUp()
+        hsdp()  # whose own folder is not one that a test looks for
+        self.page = self.folder / "site" / "meshscope.html"
+        self.page.parent.mkdir()
+        self.page.write_text("<p>page</p>")
+        (self.folder / "tmp").mkdir()
+        self.opened, self.displayed = [], []
+        display = types.ModuleType("IPython.display")
+        display.HTML, display.display = str, self.displayed.append
+        self.notebook = {"IPython": types.SimpleNamespace(get_ipython=lambda: types.SimpleNamespace(kernel=1)),
+                         "IPython.display": display}
+        for patch in (mock.patch.dict(os.environ, MESHSCOPE_PAGE=str(self.page)),
+                      mock.patch.dict(sys.modules, IPython=None),
+                      mock.patch.object(showing.webbrowser, "open", lambda address: self.opened.append(address) or True),
+                      mock.patch.object(tempfile, "tempdir", str(self.folder / "tmp"))):
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def test_a_lesson_in_the_browser(self):
+        address = meshscope.show("hsdp", step=3, lang="zh", at="0.5 ms")
+        self.assertEqual(address, self.page.as_uri() + "#lesson=hsdp&lang=zh&step=3&at=0.5+ms")
+        redirect = pathlib.Path(self.opened[0][len("file://"):]).read_text()
+        self.assertEqual(html.unescape(re.search(r'url=(.*?)">', redirect)[1]), address)
+        self.assertEqual(meshscope.show("ring", url="https://course.example/m.html"), "https://course.example/m.html#lesson=ring")
+        self.assertEqual(self.opened[1], "https://course.example/m.html#lesson=ring")
+
+    def test_the_words_of_a_link_are_the_pages(self):
+        page = (ROOT / "app" / "web" / "page.js").read_text(encoding="utf-8")
+        known = re.search(r"\[(.*?)\]\.forEach", page)[1]
+        for word in ("step", "lang", "view", "form", "rank", "at", "clock", "theme", "scale"):
+            self.assertIn(f"'{word}'", known)
+        self.assertIn("given.get('lesson')", page)
+
+    def test_a_lesson_in_a_notebook(self):
+        with mock.patch.dict(sys.modules, self.notebook):
+            self.assertEqual(meshscope.show("hsdp", height=500), "meshscope.html#lesson=hsdp")
+            self.assertEqual(meshscope.show(url="https://course.example/m.html"), "https://course.example/m.html")
+        self.assertEqual((self.folder / "meshscope.html").read_text(), "<p>page</p>")
+        self.assertIn('<iframe src="meshscope.html#lesson=hsdp" width="100%" height="500"', self.displayed[0])
+        self.assertEqual(self.opened, [])
+
+    def test_a_record_in_a_notebook_stands_in_its_output(self):
+        with mock.patch.dict(sys.modules, self.notebook):
+            meshscope.show(hsdp(), lang="zh")
+            with mock.patch.object(showing, "_LARGEST_OUTPUT", 10):
+                meshscope.show(hsdp())
+        page = html.unescape(re.search(r'srcdoc="(.*?)" width', self.displayed[0], re.S)[1])
+        self.assertTrue(page.startswith("<!doctype html>"), page[:40])
+        self.assertIn("HSDP", page)
+        self.assertIn('src="run.html"', self.displayed[1])
+        self.assertTrue((self.folder / "run.html").is_file())
+        self.assertEqual(os.listdir(self.folder / "tmp"), [])
+
+    def test_a_record_in_the_browser(self):
+        shutil.copy(hsdp().path, "mine.mscope")
+        shown = meshscope.show("mine.mscope")
+        self.assertEqual(self.opened, [pathlib.Path(shown).as_uri()])
+        self.assertIn("HSDP", pathlib.Path(shown).read_text(encoding="utf-8"))
+        with self.assertRaisesRegex(TypeError, "for lessons"):
+            meshscope.show(hsdp(), step=3)
+
+    def test_what_is_missing_is_said(self):
+        with mock.patch.dict(os.environ, MESHSCOPE_PAGE="nosuch.html"):
+            with self.assertRaisesRegex(meshscope.MeshscopeError, "MESHSCOPE_PAGE names nosuch.html"):
+                meshscope.show("hsdp")
+        site = str(self.folder / "site" / "meshscope" / "showing.py")
+        with mock.patch.dict(os.environ, MESHSCOPE_PAGE="", MESHSCOPE="nosuch"), mock.patch.object(showing, "__file__", site):
+            with self.assertRaisesRegex(meshscope.MeshscopeError, "scripts/web makes it"):
+                meshscope.show("hsdp")
+        with mock.patch.object(showing.webbrowser, "open", lambda address: False):
+            with self.assertRaisesRegex(meshscope.MeshscopeError, "open this yourself: file://"):
+                meshscope.show("hsdp")
+
+
+if __name__ == "__main__":
+    unittest.main()
