@@ -31,9 +31,10 @@ def predict(scenario: Path, *, profile: Optional[str] = None, ranks: Union[str, 
     asked = _options({"profile": profile, "ranks": ranks, "steps": steps, "measure": measure})
     with scenario_file(scenario, {}) as file:
         try:
-            return ask_json(["predict", str(file), "--json", *asked], lang)
+            answer: Dict[str, Any] = ask_json(["predict", str(file), "--json", *asked], lang)
         except CommandError as error:
             raise CommandError(named(str(error), file, scenario), error.exit_code, error.command) from None
+    return answer
 
 
 def plan(model: Path, *, lang: Optional[str] = None, **options: Any) -> Dict[str, Any]:
@@ -42,7 +43,8 @@ def plan(model: Path, *, lang: Optional[str] = None, **options: Any) -> Dict[str
     `model` is a scenario file or `"hf:config.json"`; options are the command's: `gpu="h100"`, `gpus=64`, `seq=8192`,
     `global_batch=512`, `top=3`, `lora=16`, `only="tp=8"`, …
     """
-    return ask_json(["plan", str(model), "--json", *_options(options)], lang)
+    answer: Dict[str, Any] = ask_json(["plan", str(model), "--json", *_options(options)], lang)
+    return answer
 
 
 def mesh(shape: Sequence[int], names: Sequence[str] = (), *, rank: Optional[int] = None, lang: Optional[str] = None,
@@ -53,7 +55,9 @@ def mesh(shape: Sequence[int], names: Sequence[str] = (), *, rank: Optional[int]
     `concatenate=…`, `ask=['mesh["a"].get_local_rank()']`.
     """
     asked = _options({"names": ",".join(names) or None, "rank": rank, **options})
-    return ask_json(["mesh", "--shape", ",".join(map(str, shape)), "--json", *asked], lang)["per_rank"]
+    told = ask_json(["mesh", "--shape", ",".join(map(str, shape)), "--json", *asked], lang)
+    per_rank: List[Dict[str, Any]] = told["per_rank"]
+    return per_rank
 
 
 def numbers(lesson: Path, *, lang: Optional[str] = None) -> Dict[str, str]:

@@ -182,7 +182,7 @@ def lesson_checks(lesson: Path) -> Dict[str, str]:
         import tomllib
     except ImportError:
         try:
-            import tomli as tomllib  # type: ignore[no-redef]
+            import tomli as tomllib  # type: ignore[no-redef,import-not-found]
         except ImportError:
             raise MeshscopeError("the checks of a lesson are read by Python 3.11 or newer, or with the package tomli; give "
                                  "checks={…}") from None

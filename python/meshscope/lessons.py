@@ -11,7 +11,8 @@ from .program import find_program
 def lesson_folders() -> List[pathlib.Path]:
     """The folders of all lessons: those installed with the command, else those of the checkout that it was built in."""
     program = pathlib.Path(find_program()).resolve()
-    places = [program.parents[1] / "share" / "meshscope" / "scenarios", *(up / "scenarios" for up in program.parents[:4])]
+    places = [program.parent.parent / "share" / "meshscope" / "scenarios"]
+    places += [up / "scenarios" for up in list(program.parents)[:4]]
     for place in places:
         found = sorted(file.parent for file in place.glob("*/scenario.toml") if (file.parent / "lesson.en.md").is_file())
         if found:

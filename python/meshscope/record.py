@@ -184,7 +184,7 @@ class Record:
             "SELECT r.rank, r.peak_bytes, r.peak_step, m.phase, m.category, m.label FROM ranks r JOIN memory m "
             "ON m.rank = r.rank AND m.ordinal = r.peak_ordinal ORDER BY r.rank"
         )[1]
-        return Rows([Peak(*row, by_category=alive.get(row[0], {})) for row in rows], Peak._fields)
+        return Rows([Peak._make((*row, alive.get(row[0], {}))) for row in rows], Peak._fields)
 
     def ranks(self, **conditions: Any) -> Rows[Rank]:
         """Ranks and their sums."""

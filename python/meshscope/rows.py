@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from typing import Any, Dict, Generic, Iterable, List, NamedTuple, Optional, Sequence, Tuple, TypeVar
 
-Row = TypeVar("Row", bound=tuple)
+Row = TypeVar("Row", bound=Tuple[Any, ...])
 
 SHOWN_ROWS = 20
 """How many rows a notebook shows of a longer list."""

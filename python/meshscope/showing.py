@@ -34,8 +34,8 @@ def find_page() -> str:
     places = [tree / "out" / "web" / "meshscope.html"]
     try:
         program = pathlib.Path(find_program()).resolve()
-        places = [program.parents[1] / "share" / "meshscope" / "meshscope.html",
-                  *(up / "out" / "web" / "meshscope.html" for up in program.parents[:4]), *places]
+        places = [program.parent.parent / "share" / "meshscope" / "meshscope.html",
+                  *(up / "out" / "web" / "meshscope.html" for up in list(program.parents)[:4]), *places]
     except ProgramNotFound:
         pass
     for place in places:
@@ -64,7 +64,7 @@ def _frame(height: int, attributes: str) -> str:
 def _display(markup: str) -> None:
     from IPython.display import HTML, display
 
-    display(HTML(markup))
+    display(HTML(markup))  # type: ignore[no-untyped-call]
 
 
 def _put_beside(page: pathlib.Path, name: str) -> str:
