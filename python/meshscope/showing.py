@@ -61,10 +61,23 @@ def _frame(height: int, attributes: str) -> str:
             'sandbox="allow-scripts allow-downloads"></iframe>')
 
 
-def _display(markup: str) -> None:
-    from IPython.display import HTML, display
+class _Output:
+    """What a notebook shows as it is: IPython's own HTML warns of every frame."""
 
-    display(HTML(markup))  # type: ignore[no-untyped-call]
+    def __init__(self, markup: str) -> None:
+        self._markup = markup
+
+    def _repr_html_(self) -> str:
+        return self._markup
+
+    def __repr__(self) -> str:
+        return "Meshscope: this output is a page, which a notebook shows"
+
+
+def _display(markup: str) -> None:
+    from IPython.display import display
+
+    display(_Output(markup))  # type: ignore[no-untyped-call]
 
 
 def _put_beside(page: pathlib.Path, name: str) -> str:
@@ -93,7 +106,7 @@ def _redirect(address: str) -> str:
     return file.as_uri()
 
 
-def _show_record(record: Record, notebook: bool, height: int, lang: Optional[str]) -> str:
+def _show_record(record: Record, notebook: bool, height: int, lang: Optional[str]) -> Optional[str]:
     # The browser reads the page after this program may have ended: the folder stays until the system empties it.
     folder = tempfile.mkdtemp(prefix="meshscope-")
     page = pathlib.Path(folder) / (pathlib.Path(record.path).stem + ".html")
@@ -104,31 +117,29 @@ def _show_record(record: Record, notebook: bool, height: int, lang: Optional[str
             return str(page)
         if page.stat().st_size <= _LARGEST_OUTPUT:
             _display(_frame(height, f'srcdoc="{html.escape(page.read_text(encoding="utf-8"), quote=True)}"'))
-            shutil.rmtree(folder)
-            return record.path
-        name = _put_beside(page, page.name)
-        _display(_frame(height, f'src="{name}"'))
-        shutil.rmtree(folder)
-        return str(pathlib.Path.cwd() / page.name)
+        else:
+            _display(_frame(height, f'src="{_put_beside(page, page.name)}"'))
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
+    shutil.rmtree(folder, ignore_errors=True)
+    return None
 
 
-def _show_lesson(notebook: bool, height: int, url: Optional[str], place: str) -> str:
+def _show_lesson(notebook: bool, height: int, url: Optional[str], place: str) -> Optional[str]:
     page = url or find_page()
     hosted = re.match("https?://", page)
     if notebook:
         source = page if hosted else _put_beside(pathlib.Path(page), "meshscope.html")
         _display(_frame(height, f'src="{html.escape(source + place, quote=True)}"'))
-        return source + place
+        return None
     address = page + place if hosted else pathlib.Path(page).resolve().as_uri() + place
     _open_browser(address if hosted else _redirect(address))
     return address
 
 
 def show(what: Union[Record, str, "os.PathLike[str]", None] = None, *, height: int = 720, url: Optional[str] = None,
-         browser: bool = False, lang: Optional[str] = None, **place: Any) -> str:
+         browser: bool = False, lang: Optional[str] = None, **place: Any) -> Optional[str]:
     """Shows a record (a Record, or the path of a .mscope file) or a lesson (`"hsdp"`; None is the welcome page).
 
     In a notebook it stands in the output, else (or with `browser=True`) the browser opens. A record is shown as the page
@@ -136,7 +147,7 @@ def show(what: Union[Record, str, "os.PathLike[str]", None] = None, *, height: i
     `rank=…`, `at=…`, `theme=…` (docs/web.md). `url` is where a host has that page. In a notebook a page of more than 2 MB,
     meshscope.html among them, is copied into the notebook's folder, from which Jupyter serves it.
 
-    Gives the path or the address of what is shown.
+    Gives the path or the address of what the browser opened, and nothing in a notebook.
     """
     notebook = not browser and in_notebook()
     if not isinstance(what, Record) and what is not None and os.fspath(what).endswith(".mscope"):

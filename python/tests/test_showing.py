@@ -25,7 +25,7 @@ class Showing(InFolder):
         (self.folder / "tmp").mkdir()
         self.opened, self.displayed = [], []
         display = types.ModuleType("IPython.display")
-        display.HTML, display.display = str, self.displayed.append
+        display.display = lambda shown: self.displayed.append(shown._repr_html_())
         self.notebook = {"IPython": types.SimpleNamespace(get_ipython=lambda: types.SimpleNamespace(kernel=1)),
                          "IPython.display": display}
         for patch in (mock.patch.dict(os.environ, MESHSCOPE_PAGE=str(self.page)),
@@ -52,10 +52,11 @@ class Showing(InFolder):
 
     def test_a_lesson_in_a_notebook(self):
         with mock.patch.dict(sys.modules, self.notebook):
-            self.assertEqual(meshscope.show("hsdp", height=500), "meshscope.html#lesson=hsdp")
-            self.assertEqual(meshscope.show(url="https://course.example/m.html"), "https://course.example/m.html")
+            self.assertIsNone(meshscope.show("hsdp", height=500))
+            meshscope.show(url="https://course.example/m.html")
         self.assertEqual((self.folder / "meshscope.html").read_text(), "<p>page</p>")
         self.assertIn('<iframe src="meshscope.html#lesson=hsdp" width="100%" height="500"', self.displayed[0])
+        self.assertIn('<iframe src="https://course.example/m.html" ', self.displayed[1])
         self.assertEqual(self.opened, [])
 
     def test_a_record_in_a_notebook_stands_in_its_output(self):
