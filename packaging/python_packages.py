@@ -34,7 +34,8 @@ def build(kind, folder, out):
 
 def main(out):
     out.mkdir(parents=True, exist_ok=True)
-    if "SOURCE_DATE_EPOCH" not in os.environ:  # a wheel that is built twice is the same twice
+    # A wheel that is built twice is the same twice, where the sources have their history.
+    if "SOURCE_DATE_EPOCH" not in os.environ and shutil.which("git"):
         time = subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=ROOT, capture_output=True, text=True)
         if time.returncode == 0:
             os.environ["SOURCE_DATE_EPOCH"] = time.stdout.strip()

@@ -17,7 +17,7 @@ import os as _os
 from ._version import __version__
 from .answers import mesh, numbers, plan, predict
 from .errors import CommandError, MeshscopeError, NotRecorded, ProgramNotFound, QueryError, RecordError, RunFailed
-from .grading import Grade, Grades, grade
+from .grading import Grade, Grades, grade, questions
 from .record import Info, Mesh, Record
 from .rows import Rows
 from .running import run
@@ -35,4 +35,4 @@ def open(path: "str | _os.PathLike[str]", verify: bool = True) -> Record:
 
 __all__ = ["CommandError", "Grade", "Grades", "Info", "Mesh", "MeshscopeError", "NotRecorded", "ProgramNotFound",
            "QueryError", "Record", "RecordError", "Rows", "RunFailed", "__version__", "grade", "mesh", "numbers", "open",
-           "plan", "predict", "run", "show"]
+           "plan", "predict", "questions", "run", "show"]

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import subprocess
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from .errors import CommandError, MeshscopeError
@@ -100,12 +101,27 @@ class _Unreadable(Exception):
     """Why a file that was handed in cannot be graded."""
 
 
-def _ask(lesson: str, lines: Sequence[str]) -> Tuple[Dict[str, Optional[bool]], str]:
-    """What the program says of these answers, by question in the lesson's order; and what it says of lines too many."""
-    sent = ["?" if _FORGED.search(line) else line for line in lines]
-    ended = start(["lesson", "run", lesson], lang="en", stdin="".join(line + "\n" for line in sent))
+def _told(lesson: str, lines: Sequence[str]) -> "subprocess.CompletedProcess[str]":
+    """The lesson as the program tells it to who types these lines."""
+    ended = start(["lesson", "run", lesson], lang="en", stdin="".join(line + "\n" for line in lines))
     if ended.returncode != 0:
         raise CommandError(words(ended.stderr), ended.returncode, ended.args)
+    return ended
+
+
+def questions(lesson: Path) -> Dict[str, str]:
+    """The questions of a lesson by their names, in order, each with the choices that it has, in English."""
+    told, begin, found = _told(os.fspath(lesson), []).stdout, 0, {}
+    for answer in _TOLD.finditer(told):
+        asked = told[begin:answer.start()].rpartition("\n? ")[2]
+        found[answer["missing"]] = "\n".join(line.strip() for line in asked.strip().splitlines())
+        begin = answer.end()
+    return found
+
+
+def _ask(lesson: str, lines: Sequence[str]) -> Tuple[Dict[str, Optional[bool]], str]:
+    """What the program says of these answers, by question in the lesson's order; and what it says of lines too many."""
+    ended = _told(lesson, ["?" if _FORGED.search(line) else line for line in lines])
     marks: Dict[str, Optional[bool]] = {}
     found = list(_TOLD.finditer(ended.stdout))
     for told, following in zip(found, [*found[1:], None]):
@@ -256,7 +272,7 @@ def grade(handed_in: Path, lesson: Path, *, checks: Optional[Dict[str, str]] = N
     """
     lesson = os.fspath(lesson)
     place = pathlib.Path(handed_in)
-    ids = list(_ask(lesson, [])[0])
+    ids = list(questions(lesson))
     held: Dict[str, str] = dict(checks or {})
 
     def of_answers(student: str, file: str, lines: List[str]) -> Grade:

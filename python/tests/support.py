@@ -4,6 +4,7 @@ import functools
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,7 +15,9 @@ sys.path.insert(0, str(ROOT / "python"))
 
 import meshscope  # noqa: E402
 
-PROGRAM = os.environ.get("MESHSCOPE") or str(ROOT / "build" / "release" / "bin" / "meshscope")
+PROGRAM = shutil.which(os.environ.get("MESHSCOPE") or str(ROOT / "build" / "release" / "bin" / "meshscope"))
+if PROGRAM is None:
+    sys.exit("these tests need the program: build it, or set MESHSCOPE to its path")
 os.environ["MESHSCOPE"] = PROGRAM
 
 TOY = """format = 1

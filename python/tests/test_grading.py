@@ -37,6 +37,12 @@ class Grading(InFolder):
         self.assertEqual(rows["list"][2:9], (3, 5, 1, 1, None, 1, None))
         self.assertEqual(rows["folder"][1:5], ("folder/answers.txt", 1, 5, 1))
 
+    def test_the_questions_have_names_and_choices(self):
+        told = meshscope.questions("hsdp")
+        self.assertEqual(list(told), QUESTIONS)
+        self.assertEqual(told["padded-rows"], "How many elements does rank 1 put into the all_gather of net2?")
+        self.assertEqual(told["after-the-scatter"].splitlines()[2], "2) rank 0 and 2: the same replicate group")
+
     def test_what_cannot_be_read_is_a_row_that_says_why(self):
         self.write("a.pdf", "%PDF")
         self.write("b.txt", b"\xff\x00\x81")
