@@ -20,6 +20,7 @@ from .rows import Rows, html_table
 
 Path = Union[str, "os.PathLike[str]"]
 _LARGEST_ANSWERS = 1 << 20
+_LARGEST_RECORD = 256 << 20
 _AT_ONCE = 4
 
 # What `meshscope lesson run` says of each line that it reads; the words may be wrapped.
@@ -86,7 +87,7 @@ class Grades(Rows[Grade]):
             writer.writerow(["" if cell is None else _harmless(cell) for cell in row])
         if out is not None:
             # The mark at the beginning tells spreadsheets that it is UTF-8.
-            pathlib.Path(out).write_bytes(("\ufeff" + text.getvalue()).encode("utf-8"))
+            pathlib.Path(out).write_bytes(("\ufeff" + text.getvalue()).encode("utf-8", "replace"))
         return text.getvalue()
 
     def _repr_html_(self) -> str:
@@ -212,6 +213,8 @@ def lesson_checks(lesson: Path) -> Dict[str, str]:
 def _grade_record(file: pathlib.Path, checks: Dict[str, str]) -> Tuple[Dict[str, Optional[bool]], str]:
     marks: Dict[str, Optional[bool]] = {}
     notes = []
+    if file.is_file() and file.stat().st_size > _LARGEST_RECORD:
+        raise _Unreadable("this is too large a record: more than 256 MiB")
     with Record(file) as record:
         if record.info.failure is not None:
             notes.append(f"the run ended early: {record.info.failure.get('id')}")
@@ -235,7 +238,11 @@ def _handed_in(folder: pathlib.Path) -> Iterator[Tuple[str, pathlib.Path]]:
         if entry.name.startswith("."):
             continue
         if entry.is_dir():
-            yield from ((entry.name, file) for file in sorted(entry.iterdir()) if not file.name.startswith("."))
+            try:
+                files = [file for file in sorted(entry.iterdir()) if not file.name.startswith(".")]
+            except OSError:
+                files = [entry]
+            yield from ((entry.name, file) for file in files)
         else:
             yield entry.stem, entry
 
@@ -283,6 +290,8 @@ def grade(handed_in: Path, lesson: Path, *, checks: Optional[Dict[str, str]] = N
         name = str(file.relative_to(place))
         kind = file.suffix.lower()
         try:
+            if file.is_dir():
+                raise _Unreadable("this folder is not read: answers and records lie in the student's own folder")
             if kind == ".mscope":
                 return _grade(student, name, list(held), *_grade_record(file, held))
             if kind in (".txt", ".json"):

@@ -15,7 +15,7 @@ from .errors import NotRecorded, QueryError
 from .program import run_program
 from .rows import (Buffer, Collective, Compute, Dependency, Event, Group, Hop, Loss, MemoryChange, Operand, ParameterRun,
                    Peak, Rank, Rows, Step, Weight, html_table)
-from .trace_file import TraceFile, exact, exact_numbers
+from .trace_file import TraceFile, damaged, exact, exact_numbers
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +76,16 @@ class Record:
         # The folder of a run that was saved nowhere: it goes when the record does.
         self._remove = owns and weakref.finalize(self, shutil.rmtree, owns, ignore_errors=True)
         self._file = TraceFile(self.path, verify)
-        meta = self._file.meta
+        try:
+            self._read_meta(self._file.meta)
+        except (KeyError, TypeError, ValueError, RecursionError):  # its checksums hold, but no run wrote it
+            self._file.close()
+            raise damaged(self.path, "meta") from None
+
+    def _read_meta(self, meta: Dict[str, Any]) -> None:
+        failure = json.loads(meta["failure"]) if "failure" in meta else None
+        if failure is not None and not isinstance(failure, dict):
+            raise ValueError("failure")
         self.info = Info(
             title=meta["title_en"],
             title_zh=meta["title_zh"],
@@ -87,7 +96,7 @@ class Record:
             level=self._file.level,
             world_size=meta["world_size"],
             steps=meta["steps"],
-            failure=json.loads(meta["failure"]) if "failure" in meta else None,
+            failure=failure,
         )
         dims = self._file.query("SELECT name, size FROM mesh_dim ORDER BY id")[1]
         self.mesh = Mesh(

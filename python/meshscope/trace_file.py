@@ -47,7 +47,7 @@ _RECURSIVE = 33  # SQLITE_RECURSIVE, which sqlite3 names from Python 3.11 on
 _LOOK_EVERY = 100_000  # SQLite's instructions between two looks whether Ctrl-C was pressed
 
 
-def _damaged(path: str, section: str) -> RecordError:
+def damaged(path: str, section: str) -> RecordError:
     return RecordError(
         f"{path}: the trace is damaged: its section '{section}' has changed since it was written; "
         "copy it again or run the scenario again"
@@ -91,18 +91,18 @@ def _check_head(path: str) -> int:
     page = 65536 if number(16, 2) == 1 else number(16, 2)
     plain = page >= 512 and page & (page - 1) == 0 and number(18, 2) == 0x0101 and head[20] == 0
     if not plain or number(24, 4) != number(92, 4) or version < 1:
-        raise _damaged(path, "header")
+        raise damaged(path, "header")
     if size != page * number(28, 4):
         if size < page * number(28, 4):
             raise RecordError(cut.format(path, size, page * number(28, 4)))
-        raise _damaged(path, "file")
+        raise damaged(path, "file")
     return version
 
 
 def _check_tables(path: str, connection: sqlite3.Connection, version: int, verify: bool) -> None:
     statements = [row[0] for row in connection.execute("SELECT sql FROM sqlite_master ORDER BY rowid")]
     if None in statements or hashlib.sha256("\n".join(statements).encode()).hexdigest() != _SCHEMAS[version]:
-        raise _damaged(path, "schema")
+        raise damaged(path, "schema")
     if not verify:
         return
     sums = {name: (count, crc) for name, count, crc in connection.execute("SELECT * FROM checksum")}
@@ -111,15 +111,15 @@ def _check_tables(path: str, connection: sqlite3.Connection, version: int, verif
         for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'checksum'")
     ]
     if set(sums) != set(tables):
-        raise _damaged(path, "checksum")
+        raise damaged(path, "checksum")
     for table in tables:
         key = sorted((column[5], column[1]) for column in connection.execute(f"PRAGMA table_info({table})") if column[5])
         order = ", ".join(f'"{name}"' for _, name in key)
         try:
             if sum_of(connection.execute(f"SELECT * FROM {table} ORDER BY {order}")) != sums[table]:
-                raise _damaged(path, table)
+                raise damaged(path, table)
         except sqlite3.Error:
-            raise _damaged(path, table) from None
+            raise damaged(path, table) from None
 
 
 def _hop_rows(data: Any) -> str:
@@ -217,7 +217,7 @@ class TraceFile:
             self.level = LEVELS[self._doors.level]
             self._close_doors()
         except (sqlite3.Error, KeyError, IndexError, TypeError, ValueError) as error:
-            raise _damaged(path, "file" if isinstance(error, sqlite3.Error) else "meta") from None
+            raise damaged(path, "file" if isinstance(error, sqlite3.Error) else "meta") from None
 
     def _close_doors(self) -> None:
         connection = self._connection
@@ -256,7 +256,7 @@ class TraceFile:
         if text == "interrupted":  # only the progress handler does, when Ctrl-C is pressed within it
             return KeyboardInterrupt()
         if "malformed" in text or "disk I/O" in text:
-            return _damaged(self.path, "file")
+            return damaged(self.path, "file")
         first = sql.lstrip(" \t\r\n;(").split(None, 1)[:1]
         if "not authorized" in text or "readonly" in text or (first and first[0].upper() not in ("SELECT", "WITH")):
             return QueryError(f"a record can only be read: give one SELECT ({text})")

@@ -199,6 +199,19 @@ class Files(InFolder):
         with self.assertRaisesRegex(meshscope.RecordError, "section 'schema'"):
             meshscope.open("x.mscope", verify=False)
 
+    def test_what_no_run_wrote_is_damage_though_its_checksums_hold(self):
+        for sql in ("INSERT INTO meta VALUES('failure', '[]')", "INSERT INTO meta VALUES('failure', '{')",
+                    "DELETE FROM meta WHERE key = 'title_zh'", "UPDATE meta SET value = 9 WHERE key = 'level'"):
+            shutil.copy(hsdp().path, "x.mscope")
+            changed = sqlite3.connect("x.mscope")
+            changed.execute(sql)
+            rows = changed.execute("SELECT * FROM meta ORDER BY key").fetchall()
+            changed.execute("UPDATE checksum SET row_count = ?, crc32c = ? WHERE section = 'meta'", checksum.sum_of(rows))
+            changed.commit()
+            changed.close()
+            with self.assertRaisesRegex(meshscope.RecordError, "section 'meta'", msg=sql):
+                meshscope.open("x.mscope")
+
     def test_the_schemas_are_the_engines(self):
         told = {version: hashlib.sha256("\n".join(schema(version)).encode()).hexdigest() for version in range(1, 5)}
         self.assertEqual(told, trace_file._SCHEMAS)
