@@ -4,11 +4,11 @@
 var Module = (function () {
   var chinese = /^zh/i.test((navigator.languages && navigator.languages[0]) || navigator.language || '');
   var words = chinese
-    ? { loading: 'Meshscope 正在启动…',
+    ? { loading: 'Meshscope 正在启动…', whole: '在新标签页打开 ↗',
         no_graphics: '这个浏览器不提供 WebGL 2，Meshscope 无法绘图。请换一个较新的浏览器，或者打开硬件加速（设置 → 系统）。',
         lost: '浏览器收回了绘图设备。请重新载入页面；学习进度已经保存。',
         too_old: '这个浏览器太旧：它不能解压页面里的程序。请用 2023 年以后的 Chrome、Edge、Firefox 或 Safari。' }
-    : { loading: 'Meshscope is starting…',
+    : { loading: 'Meshscope is starting…', whole: 'Open in a tab ↗',
         no_graphics: 'This browser has no WebGL 2, so Meshscope cannot draw. Use a newer browser, or turn hardware acceleration on (Settings, System).',
         lost: 'The browser has taken the graphics device away. Load the page again; your progress is kept.',
         too_old: 'This browser is too old to unpack the program in this page. Use Chrome, Edge, Firefox or Safari from 2023 or later.' };
@@ -22,6 +22,26 @@ var Module = (function () {
   }
   document.documentElement.lang = chinese ? 'zh' : 'en';
   tell(words.loading);
+
+  // #embed=1: a frame in a course page or a notebook. It takes neither the keyboard nor the wheel from the page around it
+  // before it is pressed, and a strip above it leads to the same place in a tab of its own.
+  var embedded = new URLSearchParams(location.hash.slice(1)).get('embed') === '1';
+  if (embedded) {
+    var strip = document.getElementById('strip'), whole = strip.querySelector('a');
+    whole.textContent = words.whole;
+    whole.href = link_to(null);
+    strip.hidden = false;
+    canvas.addEventListener('wheel', function (event) {
+      if (document.activeElement !== canvas) event.stopImmediatePropagation();
+    }, true);
+  }
+  // This page at a place: name, value, name, value; null: where it was opened, unembedded.
+  function link_to(place) {
+    var params = new URLSearchParams(place ? '' : location.hash.slice(1));
+    params.delete('embed');
+    for (var i = 0; place && i + 1 < place.length; i += 2) params.set(place[i], place[i + 1]);
+    return location.href.replace(/#.*/, '') + '#' + params;
+  }
 
   // One part of the page: base64 of gzip.
   function unpack(id) {
@@ -183,7 +203,7 @@ var Module = (function () {
       module.marks.frames = 1;
       module.marks.first = performance.now();
       tell('');
-      canvas.focus();
+      if (!embedded) canvas.focus();
     },
     failed: function (text) { tell(text); },
     copyText: function (text) {
@@ -204,11 +224,7 @@ var Module = (function () {
       var told = document.getElementById('told');
       if (told.textContent !== text) told.textContent = text;
     },
-    linkTo: function (words) {
-      var params = new URLSearchParams();
-      for (var i = 0; i + 1 < words.length; i += 2) params.set(words[i], words[i + 1]);
-      return location.href.replace(/#.*/, '') + '#' + params;
-    },
+    linkTo: link_to,
     download: function (path) {
       var link = document.createElement('a');
       link.href = URL.createObjectURL(new Blob([FS.readFile(path)]));

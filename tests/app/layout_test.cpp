@@ -32,21 +32,41 @@ TEST_CASE("parts never overlap and fill the window") {
             wishes.whole_left = memory;
             const Layout at = arrange(width, 700, wishes);
             INFO(width);
-            CHECK(at.lesson.w + at.scene.w + (at.facts_is_drawer ? 0 : at.facts.w) == Approx(width));
-            const float foot = at.foot.h;
+            const bool stacked = at.lesson.w > 0 && at.lesson.w == width;
+            const float beside = stacked ? 0 : at.lesson.w;
+            CHECK(beside + at.scene.w + (at.facts_is_drawer ? 0 : at.facts.w) == Approx(width));
+            const float foot = stacked ? at.lesson.h + at.transport.h : at.foot.h;
             CHECK(at.scene.y + at.scene.h + at.splitter.h + at.lower.h + foot == Approx(700));
         }
     }
 }
 
-TEST_CASE("in a narrow window the facts are a drawer that opens when asked, and the lesson folds") {
+TEST_CASE(
+    "in a narrow window the facts are a drawer that opens when asked, and the lesson stands below the "
+    "scene") {
     CHECK(arrange(1179, 700, {}).facts_is_drawer);
     CHECK(arrange(1179, 700, {}).facts.w == 0);
     LayoutWishes open;
     open.drawer_open = true;
     CHECK(arrange(1179, 700, open).facts.w == 324);
-    CHECK(arrange(819, 700, {}).lesson.w == 0);
-    CHECK(arrange(819, 700, {}).foot.h > 0);
+    for (const float width : {360.0F, 819.0F}) {
+        const Layout at = arrange(width, 700, {});
+        INFO(width);
+        CHECK(at.foot.h == 0);
+        CHECK(at.lower.h == 0);
+        CHECK(at.scene.w == width);
+        CHECK(at.lesson.w == width);
+        CHECK(at.transport.w == width);
+        CHECK(at.lesson.y == at.scene.y + at.scene.h);
+        CHECK(at.transport.y == at.lesson.y + at.lesson.h);
+        CHECK(at.transport.y + at.transport.h == 700);
+    }
+    // Too low for both: the lesson folds, as where the reader folds it.
+    CHECK(arrange(819, 500, {}).lesson.w == 0);
+    CHECK(arrange(819, 500, {}).foot.h > 0);
+    LayoutWishes folded;
+    folded.lesson_folded = true;
+    CHECK(arrange(819, 700, folded).lesson.w == 0);
 }
 
 TEST_CASE("an open drawer lies over the scene, and not over the banner") {

@@ -94,8 +94,11 @@ void document(Ui& ui, Memory& memory, float width, float height) {
             sandbox_panel(ui, memory, at.lesson);
         else
             lesson_column(ui, memory, at.lesson);
-        ui.draw->AddRectFilled(ui.px(Point{at.lesson.w - 1, kTopBar}), ui.px(Point{at.lesson.w, height}),
-                               ui.colour(Token::line));
+        if (at.lesson.w < width)
+            ui.draw->AddRectFilled(ui.px(Point{at.lesson.w - 1, kTopBar}), ui.px(Point{at.lesson.w, height}),
+                                   ui.colour(Token::line));
+        else
+            ui.hairline(0, at.lesson.y, width);
     }
     if (at.facts.w > 0) facts_column(ui, memory, at.facts, at.facts_is_drawer);
     if (at.facts_is_drawer && at.facts.w < width)

@@ -6,6 +6,9 @@
 namespace meshscope::panels {
 namespace {
 
+/// The lesson's part of the column that it shares with the scene.
+constexpr float kStackedLesson = 0.42F;
+
 /// Between the widths that the look gives by hand, straight lines.
 float column(float width, float at_1280, float at_1600, float at_1920, float most) {
     const auto between = [width](float x0, float y0, float x1, float y1) {
@@ -25,9 +28,12 @@ Layout arrange(float width, float height, const LayoutWishes& wishes) {
     const float body = height - kTopBar;
     at.facts_is_drawer = width < 1180;
     const float facts = std::min(width, column(width, 324, 424, 468, 520));
-    const bool folded = !wishes.sandbox && (wishes.lesson_folded || wishes.whole_left || width < 820);
-    float lesson = folded ? 0 : column(width, 300, 372, 420, 460);
-    if (wishes.sandbox) lesson = width < 820 ? width : column(width, 380, 420, 460, 520);
+    const bool narrow = width < kOneColumn;
+    const bool folded =
+        !wishes.sandbox && (wishes.lesson_folded || wishes.whole_left || (narrow && body < kLeastColumn));
+    const bool stacked = narrow && !folded && !wishes.sandbox;
+    float lesson = folded || stacked ? 0 : column(width, 300, 372, 420, 460);
+    if (wishes.sandbox) lesson = narrow ? width : column(width, 380, 420, 460, 520);
     if (wishes.wide && width - lesson - facts < kWideScene) at.facts_is_drawer = true;
     const float right = at.facts_is_drawer ? 0 : facts;
     if (!at.facts_is_drawer || wishes.drawer_open) at.facts = {width - facts, kTopBar, facts, body};
@@ -38,6 +44,11 @@ Layout arrange(float width, float height, const LayoutWishes& wishes) {
         const float foot = std::min(kFoot, body / 3);
         centre -= foot;
         at.foot = {0, height - foot, width - right, foot};
+    } else if (stacked) {
+        const float below = std::round((body - kLowTransport) * kStackedLesson);
+        at.transport = {0, height - kLowTransport, width, kLowTransport};
+        at.lesson = {0, height - kLowTransport - below, width, below};
+        centre -= kLowTransport + below;
     } else {
         const float transport = body < 560 ? kLowTransport : kTransport;
         at.lesson = {0, kTopBar, lesson, body - transport};
@@ -52,7 +63,7 @@ Layout arrange(float width, float height, const LayoutWishes& wishes) {
     if (banner > 0) at.banner = {lesson, kTopBar, at.banner_width, banner};
     centre -= banner;
     // Two squeezed pictures show less than one whole: the lower one has its own tab.
-    const bool low = centre < kLeastCentre;
+    const bool low = stacked || centre < kLeastCentre;
     if (wishes.whole_left || wishes.scene_only || low) {
         at.scene = {lesson, top, middle, centre};
         return at;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "app/gui/panels/panels.h"
@@ -70,6 +71,19 @@ void draw_tabs(Ui& ui, Memory& memory, float x, float h, const Tabs& tabs) {
     }
 }
 
+/// Where the tabs have no room: the view's name, and all views behind it.
+void view_button(Ui& ui, Memory& memory, float x, float w, float h) {
+    const Rect box{x, (h - 34) / 2, w, 34};
+    const Touch t = touch(ui, memory, "views", box);
+    ui.fill(box, t.hovered ? Token::raised : Token::accentbg, 8);
+    const std::string label = tab_label(ui, ui.state.view, true);
+    ui.text({x + 10, 0, w - 34, h}, ui.fit(label, label, w - 34, Face::body), Face::body, Token::text);
+    const Point tip{x + w - 16, h / 2 + 2};
+    ui.draw->AddTriangleFilled(ui.px(Point{tip.x - 5, tip.y - 4}), ui.px(Point{tip.x + 5, tip.y - 4}),
+                               ui.px(Point{tip.x, tip.y + 3}), ui.word(Token::soft));
+    if (t.pressed) ui.act(session::TogglePalette{});
+}
+
 }  // namespace
 
 void top_bar(Ui& ui, Memory& memory, Rect box, float lesson_width) {
@@ -124,6 +138,11 @@ void top_bar(Ui& ui, Memory& memory, Rect box, float lesson_width) {
     if (after_logo + brand + 16 + tabs.width > right) tabs = measure_tabs(ui, true, 14);
     if (after_logo + brand + 16 + tabs.width > right) with_brand = false;
     if (after_logo + tabs.width > right) tabs = measure_tabs(ui, true, 6);
+    if (after_logo + tabs.width > right) {
+        const float label = ui.width(tab_label(ui, ui.state.view, true), Face::body) + 40;
+        view_button(ui, memory, after_logo, std::min(label, right - after_logo), box.h);
+        return;
+    }
 
     float x = after_logo;
     if (with_brand) {
