@@ -104,6 +104,20 @@ TEST_CASE("a tree hangs from its root, also where the sums go up by another one 
     const auto place = view::lay_out_group(state, {0, 0, 600, 200});
     for (std::size_t m = 1; m < 8; ++m) CHECK(place.members[m].y > place.members[0].y);
     CHECK(place.members[3].y == place.members[6].y);
+    // Each rank stands over those that send their sums to it, and no two stand on each other.
+    const auto middle = [&](std::size_t m) { return place.members[m].x + place.members[m].w / 2; };
+    CHECK(place.tree);
+    CHECK(middle(2) == middle(3));
+    CHECK(middle(6) == middle(7));
+    CHECK(middle(4) == Approx((middle(5) + middle(6)) / 2));
+    for (std::size_t a = 0; a < 8; ++a)
+        for (std::size_t b = 0; b < a; ++b)
+            CHECK((place.members[a].y != place.members[b].y ||
+                   std::abs(middle(a) - middle(b)) >= place.members[a].w + place.buffers[a].w));
+    // A hop runs straight from one level to the next.
+    const auto path = view::hop_path(place, 6, 4);
+    CHECK(path.a.y < place.members[6].y);
+    CHECK(path.d.y > place.members[4].y + place.members[4].h);
     const auto ring = test::one_collective(CollectiveOp::all_reduce, Algorithm::ring, 8, 8);
     CHECK(view::tree_depths(collective_after(ring, trace::collectives(ring)[0], 0)).empty());
 }

@@ -172,7 +172,7 @@ std::shared_ptr<const trace::Trace> ddp_trace(int32_t ranks, const char* algorit
 
 }  // namespace
 
-TEST_CASE("a hop is shown over all it carries: outlined at its receiver, dashed at its sender") {
+TEST_CASE("a hop is shown over all it carries: dashed at its receiver, outlined at its sender") {
     const int32_t ranks = GENERATE(4, 3);
     const auto trace = ddp_trace(ranks, "halving_doubling");
     const auto instance = first_all_reduce(*trace);
@@ -192,8 +192,8 @@ TEST_CASE("a hop is shown over all it carries: outlined at its receiver, dashed 
         const auto& to = state.buffers[static_cast<std::size_t>(hop.receiver)];
         const auto& from = state.buffers[static_cast<std::size_t>(hop.sender)];
         INFO(ranks << " ranks, round " << hop.hop.round << ", " << from.rank << " to " << to.rank);
-        CHECK(outlined(drawn(hop.receiver), to, view::Stroke::solid) == hop.hop.elements);
-        CHECK(outlined(drawn(hop.sender), from, view::Stroke::dashed) == hop.hop.elements);
+        CHECK(outlined(drawn(hop.receiver), to, view::Stroke::dashed) == hop.hop.elements);
+        CHECK(outlined(drawn(hop.sender), from, view::Stroke::solid) == hop.hop.elements);
         ++hops;
         wide += std::count_if(to.pieces.begin(), to.pieces.end(),
                               [&](const auto& p) { return view::covers(hop, p); }) > 1;
@@ -218,7 +218,9 @@ TEST_CASE("title and facts count the same hops, and a rank has sent what has arr
                                  measure, texts};
             const auto state = view::collective_state(*trace, clock, instance, t);
             CHECK(state.rounds == 2);  // all to the middle, and back
-            CHECK(test::says_part(view::collective_view(in), " of 2"));
+            // What the receivers do with what comes is said, too.
+            CHECK(test::says_part(view::collective_view(in),
+                                  hop.hop.reduces ? " of 2: adding" : " of 2: copying"));
             const auto facts = view::describe_event(in, {instance.ranks[m], instance.events[m]});
             CHECK(std::any_of(facts.rows.begin(), facts.rows.end(),
                               [](const auto& row) { return row.value == "star, hops: 2"; }));

@@ -105,10 +105,11 @@ class BufferRow {
             return h.flying && h.sender == static_cast<int32_t>(m_) && covers(h, piece);
         });
         if (hop || leaving) {
-            // Where it comes from is told by the hue: the sender's for what lands, its own for what leaves.
-            auto& edge = p_.outline(box, origin_hue(hop ? hop->sender : static_cast<int64_t>(m_)),
-                                    hop ? 2.F : 1.6F, 4);
-            if (!hop) edge.stroke_style = Stroke::dashed;
+            // Where it comes from is told by the hue: the sender's for what arrives, its own for what leaves.
+            auto& edge =
+                p_.outline(box, origin_hue(hop ? hop->sender : static_cast<int64_t>(m_)), hop ? 2.F : 1.6F, 4,
+                           {hop ? "arriving" : "leaving", s_.ranks[m_], piece.chunk});
+            if (hop) edge.stroke_style = Stroke::dashed;
         } else if (is_result(s_, m_, piece) && s_.op == CollectiveOp::reduce_scatter) {
             p_.outline(box, Token::line2, 1.4F, 4);
         }
@@ -158,7 +159,9 @@ class BufferRow {
     }
 
     void count(const ChunkState& piece, const Rect& box, Token colour, Token on) {
-        const std::string words = p_.fit({format_count(piece.elements)}, Face::mono_small, box.w - 6);
+        const std::string figure = format_count(piece.elements);
+        const std::string words = p_.fit({p_.say("view.collective.numbers", {arg("n", figure)}), figure},
+                                         Face::mono_small, box.w - 6);
         if (!words.empty() && box.h >= 16) p_.label(box, words, Face::mono_small, colour, on, id(piece));
     }
 
@@ -317,7 +320,12 @@ bool draw_overview(Painter& p, const trace::Trace& trace, const trace::Collectiv
         const std::string label =
             k == 0 ? p.say("view.collective.start") : p.say("view.collective.after", {arg("hop", k)});
         std::string kind;
-        if (k > 0 && now.op == CollectiveOp::all_reduce) kind = reducing ? "RS" : "AG";
+        if (k > 0 && now.op == CollectiveOp::all_reduce) {
+            const CollectiveOp half = reducing ? CollectiveOp::reduce_scatter : CollectiveOp::all_gather;
+            kind = p.fit(
+                {std::string(name(half)), op_mark(half)}, Face::caption,
+                std::max(column - 26 - p.width(label, Face::caption), p.width(op_mark(half), Face::caption)));
+        }
         const float kind_w = kind.empty() ? 0 : p.width(kind, Face::caption) + 8;
         const std::string fitted = p.fit({label, std::to_string(k)}, Face::caption, column - 18 - kind_w);
         p.text(fitted, {x, y}, Face::caption, current ? Token::text : Token::mute);

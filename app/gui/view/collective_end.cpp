@@ -79,6 +79,7 @@ void CollectivePicture::absent_place(int32_t rank, const Rect& box, bool card) {
         const trace::Event& call = in_.trace.event(rank, stood->call);
         const std::string full = call_in_short(in_.trace, call);
         say({p_.say("view.end.in", {arg("call", full)}),
+             p_.say("view.end.in", {arg("call", std::string(name(call.op)))}),
              p_.say("view.end.in", {arg("call", op_mark(call.op) + " #" + std::to_string(call.sequence))})},
             Face::caption, Token::soft);
     }

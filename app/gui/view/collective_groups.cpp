@@ -164,13 +164,16 @@ void CollectivePicture::one_group(std::size_t i, Rect cell, float label_x) {
 void CollectivePicture::idle_ring(const CollectiveState& s, const GroupLayout& place, Token hue) {
     if (s.ranks.size() < 3) return;
     p_.layer = kIdle;
-    const auto link = [&](int32_t a, int32_t b) {
+    const auto link = [&](int32_t a, int32_t b, bool one_way) {
         const auto path = hop_path(place, a, b);
-        p_.bezier(path.a, path.b, path.c, path.d, hue, 1.4F).stroke_alpha = 0.25F;
+        auto& way = p_.bezier(path.a, path.b, path.c, path.d, hue, 1.4F);
+        way.stroke_alpha = one_way ? 0.4F : 0.25F;
+        way.arrow = one_way;
     };
+    const bool one_way = s.algorithm == Algorithm::tree || s.algorithm == Algorithm::ring_pipeline;
     if (s.algorithm == Algorithm::ring)
         for (std::size_t m = 0; m < s.ranks.size(); ++m)
-            link(static_cast<int32_t>(m), static_cast<int32_t>((m + 1) % s.ranks.size()));
+            link(static_cast<int32_t>(m), static_cast<int32_t>((m + 1) % s.ranks.size()), true);
     std::vector<std::pair<int32_t, int32_t>> drawn;
     // Of a tree the half that is under way: sums go up by another one than what is sent down again.
     const bool up = std::ranges::any_of(
@@ -184,7 +187,7 @@ void CollectivePicture::idle_ring(const CollectiveState& s, const GroupLayout& p
             if (std::find(drawn.begin(), drawn.end(), std::pair<int32_t, int32_t>(pair)) != drawn.end())
                 continue;
             drawn.emplace_back(pair);
-            link(h.sender, h.receiver);
+            link(h.sender, h.receiver, one_way);
         }
 }
 

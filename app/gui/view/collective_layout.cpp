@@ -163,6 +163,73 @@ bool rows(GroupLayout& out, const std::vector<int32_t>& depth, Rect cell, bool c
     return true;
 }
 
+constexpr float kLeastSlot = 56;  // a leaf's share of the width: a circle and its buffer
+constexpr int32_t kMostLevels = 32;
+
+// Where each member stands over the leaves of a tree, in leaves from the left: above the middle of those
+// below it. Sums' way up where there is one: what is sent down again may take another tree. Gives the number
+// of leaves.
+struct Hanging {
+    std::vector<std::vector<std::size_t>> below;
+    std::vector<float> at;
+    float leaves = 0;
+
+    float hang(std::size_t m) {
+        if (below[m].empty()) return at[m] = leaves++;
+        float first = 0, last = 0;
+        for (std::size_t i = 0; i < below[m].size(); ++i) {
+            last = hang(below[m][i]);
+            if (i == 0) first = last;
+        }
+        return at[m] = (first + last) / 2;
+    }
+};
+
+Hanging hang(const CollectiveState& state, const std::vector<int32_t>& depth) {
+    Hanging out{std::vector<std::vector<std::size_t>>(depth.size()), std::vector<float>(depth.size()), 0};
+    const bool sums = std::ranges::any_of(state.hops, [](const HopState& h) { return h.hop.reduces != 0; });
+    std::vector<char> hangs(depth.size());
+    for (const auto& h : state.hops) {
+        if ((h.hop.reduces != 0) != sums) continue;
+        const auto above = static_cast<std::size_t>(sums ? h.receiver : h.sender),
+                   child = static_cast<std::size_t>(sums ? h.sender : h.receiver);
+        if (hangs[child] == 0) out.below[above].push_back(child);
+        hangs[child] = 1;
+    }
+    for (auto& children : out.below) std::ranges::sort(children);
+    for (std::size_t m = 0; m < depth.size(); ++m)
+        if (hangs[m] == 0) out.hang(m);
+    return out;
+}
+
+// A tree whose members stand over those below them, where each leaf has room for a circle and its buffer.
+bool tree(GroupLayout& out, const CollectiveState& state, const std::vector<int32_t>& depth, Rect cell) {
+    const int32_t deepest = *std::ranges::max_element(depth);
+    if (deepest == 0 || deepest > kMostLevels) return false;
+    const Hanging hanging = hang(state, depth);
+    const float slot = cell.w / hanging.leaves, levels = static_cast<float>(deepest + 1);
+    if (slot < kLeastSlot) return false;
+    float w = std::min(230.F, slot - 20), h = std::min(104.F, (cell.h - 54 * (levels - 1)) / levels);
+    out.cards = w >= kLeastCardWidth && h >= kLeastCardHeight;
+    const float pitch = cell.h / levels;
+    float wide = 0, high = 0;  // the buffer beside a circle
+    if (!out.cards) {
+        w = h = std::min({54.F, std::max(pitch - 20, 16.F), slot / 3});
+        if (w < 2 * kLeastMarked || pitch < w + 10) return false;
+        wide = std::min(120.F, slot - w - 14);
+        high = std::min(34.F, pitch - 5);
+    }
+    const float left = out.cards ? 0.F : (wide + 4) / 2, tall = std::max(h, high);
+    for (std::size_t m = 0; m < depth.size(); ++m) {
+        const float x = cell.x + slot * (hanging.at[m] + 0.5F) - left,
+                    y = cell.y + tall / 2 + (cell.h - tall) * static_cast<float>(depth[m]) / (levels - 1);
+        out.members.push_back({x - w / 2, y - h / 2, w, h});
+        if (!out.cards) out.buffers.push_back({x + w / 2 + 4, y - high / 2, wide, high});
+    }
+    out.tree = true;
+    return true;
+}
+
 }  // namespace
 
 std::vector<int32_t> tree_depths(const CollectiveState& state) {
@@ -212,8 +279,9 @@ GroupLayout lay_out_group(const CollectiveState& state, Rect cell) {
         return out;
     }
     if (state.algorithm == Algorithm::tree)
-        if (const auto depth = tree_depths(state); !depth.empty() && rows(out, depth, cell, false))
-            return out;
+        if (const auto depth = tree_depths(state); !depth.empty()) {
+            if (tree(out, state, depth, cell) || rows(out, depth, cell, false)) return out;
+        }
     if (state.algorithm == Algorithm::two_level)
         if (rows(out, NodeLevels(static_cast<int32_t>(n), state.nodes).node, cell, true)) {
             out.levels = true;
@@ -239,6 +307,12 @@ Path hop_path(const GroupLayout& place, int32_t sender, int32_t receiver) {
         const Point a{centre(from).x - side * from.w * 0.2F, from.y + from.h + 3},
             d{centre(to).x + side * to.w * 0.2F, to.y + to.h + 3};
         return {a, {a.x - side * 24, a.y + drop}, {d.x + side * 24, d.y + drop}, d};
+    }
+    if (place.tree && centre(from).y != centre(to).y) {
+        const float side = from.y < to.y ? 1.F : -1.F;
+        const Point a{centre(from).x, centre(from).y + side * (from.h / 2 + 2)},
+            d{centre(to).x, centre(to).y - side * (to.h / 2 + 2)};
+        return {a, {a.x, (a.y + d.y) / 2}, {d.x, (a.y + d.y) / 2}, d};
     }
     if (place.facing) {
         // Above for the way there, below for the way back.

@@ -18,6 +18,7 @@ struct GroupLayout {
     bool tight = false;   ///< little room between cards: what travels is a mark alone
     bool row = false;     ///< a ring in one row: the last one's path runs back below
     bool levels = false;  ///< a row a node
+    bool tree = false;    ///< hangs from its root: paths run from one level to the next
 };
 
 /// How far down a member is: 0 the root; by the hops of the collective, sums on their way up and what is sent
@@ -25,9 +26,10 @@ struct GroupLayout {
 /// lead from one level to the next. Cost: O(hops · levels).
 std::vector<int32_t> tree_depths(const CollectiveState& state);
 
-/// Two ranks face each other; a tree hangs from its root; of two levels each node has a row; any others stand
-/// round a ring in group order, clockwise from the upper left, as cards while those have room (a ring in flat
-/// room: in one row), else as circles with their buffers outside the round. Cost: O(members).
+/// Two ranks face each other; a tree hangs from its root, each rank over those that send their sums to it; of
+/// two levels each node has a row; any others stand round a ring in group order, clockwise from the upper
+/// left, as cards while those have room (a ring in flat room: in one row), else as circles with their buffers
+/// outside the round. Cost: O(members).
 GroupLayout lay_out_group(const CollectiveState& state, Rect cell);
 
 /// The path of a hop from one place to another: a shallow curve whose two directions do not lie on each

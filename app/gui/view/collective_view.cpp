@@ -31,6 +31,19 @@ bool broke_off_on(const trace::Trace& trace, const CollectiveState& s, std::size
     return seen_to_send(s, member) > trace.event(its.rank, its.event).sent_bytes;
 }
 
+/// The end of a message's id: whether the ranks that receive in this round add what comes or copy it; of a
+/// tree also which way it goes.
+std::string how_received(const CollectiveState& s) {
+    bool adds = false, copies = false;
+    for (const HopState& hop : s.hops) {
+        if (hop.hop.round != s.round) continue;
+        (hop.hop.reduces ? adds : copies) = true;
+    }
+    if (adds && copies) return "both";
+    if (s.algorithm == Algorithm::tree) return adds ? "up" : "down";
+    return adds ? "adding" : "copying";
+}
+
 bool broke_off(const trace::Trace& trace, const CollectiveState& s) {
     for (std::size_t m = 0; m < s.buffers.size(); ++m)
         if (broke_off_on(trace, s, m)) return true;
@@ -84,6 +97,14 @@ float CollectivePicture::header() {
     const std::string full = p_.say(std::string("view.collective.") + state, args);
     const std::string brief = p_.say(std::string("view.collective.") + state + ".short", args);
     tell_.push_back(op + "  " + full);
+    std::vector<std::string> titles{full, brief};
+    if (s.begun && !over && s.rounds > 0 && !options_.covered) {
+        // What the receivers do with what comes.
+        std::vector<MessageArg> said = args;
+        said.push_back(arg("how", p_.say("view.collective.how." + how_received(s))));
+        titles = {p_.say("view.collective.hop.how", said), p_.say("view.collective.hop.how.short", said),
+                  full, brief};
+    }
     const float y = 10, x = kPad + 4;
     p_.text(op, {x, y}, Face::mono_title, op_hue(e.op), Align::left, {"title"});
     float after = x + p_.width(op, Face::mono_title) + 14;
@@ -98,7 +119,7 @@ float CollectivePicture::header() {
     const float body_y = y + (p_.line_height(Face::mono_title) - p_.line_height(Face::body)) / 2;
     float bottom = y + p_.line_height(Face::mono_title) + 6;
     const float right = in_.size.width - kPad, whole = right - kPad - 4;
-    std::string words = p_.fit({full, brief}, Face::body, right - after);
+    std::string words = p_.fit(titles, Face::body, right - after);
     // The legend stands beside the title, else on a line of its own. In low pictures it takes no line as long
     // as shorter words, of its own or of the title, make room for it.
     const auto entries = legend(true), short_entries = legend(false);
@@ -141,6 +162,10 @@ std::vector<CollectivePicture::Entry> CollectivePicture::legend(bool full) const
         entries.push_back(
             {p_.say("view.collective.complete" + brief, {arg("ranks", static_cast<int64_t>(s.ranks.size()))}),
              -2});
+    if (!moves_origins(s.op) && s.rounds > 0 && in_.size.height >= 300) {
+        entries.push_back({p_.say("view.collective.arriving"), -3});
+        entries.push_back({p_.say("view.collective.leaving"), -4});
+    }
     return entries;
 }
 
@@ -161,7 +186,10 @@ float CollectivePicture::draw_legend(const std::vector<Entry>& entries, float x,
         const Point c{x + 6, y + line / 2 + 1};
         if (e.origin >= 0)
             p_.symbol(c, 5.5F, e.origin);
-        else {
+        else if (e.origin <= -3) {
+            auto& edge = p_.outline({c.x - 6, c.y - 6, 12, 12}, Token::soft, 1.6F, 3);
+            if (e.origin == -3) edge.stroke_style = Stroke::dashed;
+        } else {
             auto& box = p_.rect({c.x - 6, c.y - 6, 12, 12}, e.origin == -1 ? Token::inset : Token::ok, 3);
             if (e.origin == -1) {
                 box.pattern = Fill::hatch;

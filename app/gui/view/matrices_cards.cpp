@@ -149,10 +149,18 @@ void MatricesPicture::cards(Rect box) {
     const int32_t shown_gather = this->shown_gather(own);
     const trace::Event& gather = in_.trace.event(scene_.rank, shown_gather);
     p_.layer = kWords;
-    const std::string title =
-        p_.fit({p_.say("view.matrices.cards", {arg("unit", std::string(in_.trace.text(gather.unit)))}),
-                p_.say("view.matrices.cards.short")},
-               Face::caption, box.w);
+    // nn.Linear stores [out, in]: the bands show the transpose, the cards what is stored.
+    const bool transposed = std::ranges::any_of(own, [&](const Borrowed& life) {
+        return life.gather == shown_gather && scene_.chain().steps[life.step].factor->transposed;
+    });
+    const std::vector<MessageArg> of_unit_named{arg("unit", std::string(in_.trace.text(gather.unit)))};
+    std::vector<std::string> titles{p_.say("view.matrices.cards", of_unit_named),
+                                    p_.say("view.matrices.cards.short")};
+    if (transposed) {
+        titles.insert(titles.begin(), p_.say("view.matrices.cards.stored.short", of_unit_named));
+        titles.insert(titles.begin(), p_.say("view.matrices.cards.stored", of_unit_named));
+    }
+    const std::string title = p_.fit(titles, Face::caption, box.w);
     if (!title.empty()) p_.text(title, {box.x, box.y}, Face::caption, Token::text);
     const float titled = title.empty() ? 0 : p_.width(title, Face::caption) + 24;
     owners_legend({box.x + titled, box.y, box.w - titled, caption}, shown_gather);
@@ -265,8 +273,10 @@ void MatricesPicture::card_words(const MatrixChain& chain, const std::vector<Bor
             p_.say("view.matrices.sends", {arg("bytes", format_bytes(gather.sent_bytes))});
         const std::vector<MessageArg> numbers{arg("in", format_count(gather.in_elements)),
                                               arg("out", format_count(gather.out_elements))};
-        choices = {p_.say("view.matrices.gathers", numbers) + ", " + sends,
-                   format_count(gather.in_elements) + " → " + format_count(gather.out_elements) + ", " + sends, sends};
+        choices = {
+            p_.say("view.matrices.gathers", numbers) + ", " + sends, p_.say("view.matrices.gathers", numbers),
+            format_count(gather.in_elements) + " → " + format_count(gather.out_elements) + ", " + sends,
+            sends};
     }
     if (state == 2) choices = {p_.say("view.matrices.own_samples", {arg("rows", chain.start.own.rows)}),
                                p_.say("view.matrices.own_samples.short", {arg("rows", chain.start.own.rows)})};

@@ -248,7 +248,7 @@ void MatricesPicture::item(const MatrixChain& chain, const Item& item, Point at,
                 Align::centre);
     const std::string name = shown_name(p_, tile) + " " + shape_words(tile);
     const float rounded = static_cast<float>(m >= 1 ? std::ceil(m) : m);
-    const std::string scale_words = m > 0 ? name + " ±" + format_number(rounded, 2) : name;
+    const std::string scale_words = m > 0 ? name + " m = " + format_number(rounded, 2) : name;
     const std::string below = p_.fit({scale_words, name, shown_name(p_, tile)}, Face::mono_small,
                                      std::max(item.wide, p_.width(name, Face::mono_small)));
     if (!below.empty())

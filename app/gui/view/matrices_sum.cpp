@@ -118,7 +118,7 @@ void MatricesPicture::travelling() {
             continue;
         const int64_t mark = mark_of(state.ranks[static_cast<std::size_t>(hop.sender)]);
         const Token hue = origin_hue(mark);
-        const float x = lane + (hop.sender < hop.receiver ? -4.F : 6.F);
+        const float x = lane + (hop.sender < hop.receiver ? -8.F : 6.F);
         const auto middle = [](const Rect& r, float share) { return r.y + r.h * share; };
         const Point a{sums_[from].x + sums_[from].w + 4, middle(sums_[from], 0.3F)},
             d{sums_[to].x + sums_[to].w + 4, middle(sums_[to], 0.7F)};
@@ -127,8 +127,8 @@ void MatricesPicture::travelling() {
         const float t = ease_in_out_cubic(hop.progress);
         const Point at{x, a.y + (d.y - a.y) * t};
         p_.layer = kMarks;
-        p_.circle(at, 8, Token::panel).stroke = hue;
-        p_.symbol(at, 5, mark, hue);
+        p_.circle(at, 6.5F, Token::panel).stroke = hue;
+        p_.symbol(at, 4, mark, hue);
     }
 }
 

@@ -52,26 +52,43 @@ void MeshPicture::card_end(int64_t i, const Rect& b, float y, float pad, float l
     const std::string_view mark = end_mark(rank);
     const bool bad = mark == "lost" || mark == "stalled";
     const float room = b.w - 2 * pad - (bad ? 26.F : 0.F);
-    // The call with its unit and number, without its number, its mark alone: what fits.
-    const auto of_call = [&](const char* id, int32_t event) {
+    // The call with its unit and number, its name alone, its mark: what fits.
+    const auto calls_of = [&](int32_t event) {
         const trace::Event& e = events[static_cast<std::size_t>(event)];
         std::vector<std::string> calls{call_in_short(in_.trace, e)};
         if (e.kind == trace::EventKind::collective) {
+            calls.push_back(std::string(name(e.op)) + " #" + std::to_string(e.sequence));
+            calls.emplace_back(name(e.op));
             calls.push_back(op_mark(e.op) + calls[0].substr(std::string(name(e.op)).size()));
             calls.push_back(op_mark(e.op) + " #" + std::to_string(e.sequence));
         }
+        return calls;
+    };
+    const auto of_call = [&](const char* id, int32_t event) {
         std::vector<std::string> choices;
-        for (const std::string& call : calls) choices.push_back(p_.say(id, {arg("call", call)}));
+        for (const std::string& call : calls_of(event)) choices.push_back(p_.say(id, {arg("call", call)}));
         return choices;
     };
     std::vector<std::pair<std::vector<std::string>, Token>> lines;
     const Token first = bad                                       ? Token::text
                         : mark == "mismatch" || mark == "corrupt" ? Token::err
                                                                   : Token::soft;
-    if (bad && stands.call >= 0)
-        lines.emplace_back(of_call(mark == "lost" ? "view.end.lost.in" : "view.end.stalled.in", stands.call),
-                           first);
-    else if (bad)
+    if (bad && stands.call >= 0) {
+        const auto choices =
+            of_call(mark == "lost" ? "view.end.lost.in" : "view.end.stalled.in", stands.call);
+        // On two lines where only the call's mark would have room on one.
+        const bool two =
+            p_.fit({choices.begin(), choices.begin() + std::min<std::ptrdiff_t>(3, std::ssize(choices))},
+                   Face::caption, room)
+                .empty() &&
+            y + 2 * (line - 2) <= b.y + b.h - 2;
+        if (two) {
+            lines.emplace_back(std::vector{p_.say("view.end." + std::string(mark))}, first);
+            lines.emplace_back(calls_of(stands.call), first);
+        } else {
+            lines.emplace_back(choices, first);
+        }
+    } else if (bad)
         lines.emplace_back(std::vector{p_.say("view.end." + std::string(mark))}, first);
     else if (stands.stands == Stands::finished)
         lines.emplace_back(std::vector{p_.say("view.end.finished")}, first);

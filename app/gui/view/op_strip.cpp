@@ -53,6 +53,28 @@ float draw_op_strip(Painter& p, const Input& input, const OpStrip& strip, float 
         return left +
                wide * static_cast<float>(static_cast<double>(t - begin) / static_cast<double>(end - begin));
     };
+    // The bars of communication: a name that has no room in its bar stands beside it, where no other bar is.
+    std::vector<Rect> lane;
+    for (const int32_t id : strip.events)
+        if (is_beside(events[static_cast<std::size_t>(id)])) {
+            const time::Interval& at = times[static_cast<std::size_t>(id)];
+            lane.push_back({x(at.begin_ns), y + kOpBar + kOpGap, x(at.end_ns) - x(at.begin_ns), kOpBar});
+        }
+    const float cursor_x = x(input.cursor.t_ns);
+    const auto beside_bar = [&](const std::string& words, const Rect& bar) {
+        const float w = p.width(words, Face::caption), high = p.line_height(Face::caption);
+        for (const float at : {bar.x + bar.w + 6, bar.x - 6 - w}) {
+            const Rect place{at, bar.y + (bar.h - high) / 2, w, high};
+            const bool crossed = std::ranges::any_of(lane, [&](const Rect& other) {
+                return other.x < place.x + place.w + 2 && place.x - 2 < other.x + other.w;
+            });
+            if (crossed || place.x < left || place.x + place.w > right ||
+                (cursor_x > place.x - 3 && cursor_x < place.x + place.w + 3))
+                continue;
+            if (p.try_text(words, {place.x, place.y}, Face::caption, Token::soft)) return true;
+        }
+        return false;
+    };
     for (const int32_t id : strip.events) {
         const trace::Event& event = events[static_cast<std::size_t>(id)];
         const time::Interval& at = times[static_cast<std::size_t>(id)];
@@ -71,8 +93,13 @@ float draw_op_strip(Painter& p, const Input& input, const OpStrip& strip, float 
         p.layer = bars + 1;
         if (!compute) hop_lines(p, input, strip.rank, event, box);
         const Rect place = aside(box, x(input.cursor.t_ns));  // a word steps aside for the cursor
-        const std::string words = p.fit(strip.words(event), Face::caption, place.w - 8);
+        const std::vector<std::string> choices = strip.words(event);
+        const std::string words = p.fit(choices, Face::caption, place.w - 8);
         p.layer = bars + 2;
+        const bool written_out = !choices.empty() && (words == choices.front() || choices.size() < 2);
+        if (is_beside(event) && !choices.empty() && !written_out &&
+            (beside_bar(choices.front(), box) || (words != choices[1] && beside_bar(choices[1], box))))
+            continue;
         if (!words.empty())
             event_bar_words(p, event, place, words, Token::text, compute ? Token::compute : Token::none,
                             shape);

@@ -203,6 +203,15 @@ void ParametersPicture::array(const Column& c, std::size_t place, Rect value, Re
         blocks(list, p, value, kept);
     }
     if (gradient.w <= 0) return;
+    const bool some = life.holds(Holding::gradient, now) || life.holds(Holding::reducing, now) ||
+                      life.holds(Holding::reduced, now);
+    // What stands there later, said where nothing does yet.
+    if (const std::string words =
+            some ? ""
+                 : p_.fit({p_.say("view.parameters.gradient"), p_.say("view.holding.gradient.short")},
+                          Face::caption, gradient.w - 4);
+        place == 0 && !words.empty() && gradient.h >= p_.line_height(Face::caption))
+        p_.label(gradient, words, Face::caption, Token::mute);
     if (life.holds(Holding::gradient, now) || life.holds(Holding::reducing, now)) {
         const bool summing = life.holds(Holding::reducing, now);
         blocks(box, p, gradient, styled(summing ? Holding::reducing : Holding::gradient, "gradient"));

@@ -215,6 +215,9 @@ void AttentionPicture::heads(const Columns& c, float y) {
     int form = 0;
     while (form < 3 && !fits(form)) ++form;
     const float line = p_.line_height(Face::caption);
+    // Where the heads do not say that they are keys, the place before them does.
+    if (const std::string keys = p_.say("view.attention.mask"); form == 1 || form == 3)
+        p_.try_text(keys, {c.mask.x - 8, y}, Face::caption, Token::mute, Align::right);
     for (std::size_t keys = 0; keys < scene_.n(); ++keys) {
         const float x = c.mask.x + static_cast<float>(keys) * (c.block + 6);
         const auto origin = static_cast<int64_t>(keys);
