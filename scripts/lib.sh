@@ -109,6 +109,19 @@ install_packages() {
   rm -f "$log"
 }
 
+# python_with MODULES: of the Pythons here the first that has them ("a, b"). Debian's modules are Debian's Python's alone, and
+# another may come first on PATH.
+python_with() {
+  local python
+  for python in python3 /usr/bin/python3; do
+    if "$python" -c "import sys, $1; sys.exit(sys.version_info < (3, 11))" 2>/dev/null; then
+      say "$python"
+      return 0
+    fi
+  done
+  fail "no Python 3.11 with $1 is here; Debian's packages for it: python3-setuptools, python3-wheel, python3-markdown-it"
+}
+
 # configure PRESET [OPTION…]: what CMake remembers of a folder that was moved since is of no use, so it begins anew there.
 configure() {
   local preset=$1 fresh=() home

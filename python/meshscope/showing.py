@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import os
 import pathlib
@@ -23,24 +24,20 @@ _LARGEST_OUTPUT = 2_000_000
 
 def find_page() -> str:
     """The page with engine and lessons (docs/web.md): what the variable MESHSCOPE_PAGE names (a file, or where a host has
-    it), else the one installed with the command, else the one that scripts/web made in a checkout."""
+    it), else the one that scripts/web made in the checkout of the command or of this package."""
     named = os.environ.get(PAGE)
     if named:
         if not re.match("https?://", named) and not os.path.isfile(named):
             raise MeshscopeError(f"the variable {PAGE} names {named}, which is no file; give it the path or the address of "
                                  "meshscope.html")
         return named
-    tree = pathlib.Path(__file__).resolve().parents[2]
-    places = [tree / "out" / "web" / "meshscope.html"]
-    try:
-        program = pathlib.Path(find_program()).resolve()
-        places = [program.parent.parent / "share" / "meshscope" / "meshscope.html",
-                  *(up / "out" / "web" / "meshscope.html" for up in list(program.parents)[:4]), *places]
-    except ProgramNotFound:
-        pass
-    for place in places:
-        if place.is_file():
-            return str(place)
+    checkouts = [pathlib.Path(__file__).resolve().parents[2]]
+    with contextlib.suppress(ProgramNotFound):
+        checkouts += list(pathlib.Path(find_program()).resolve().parents)[:4]  # its build/release/bin/meshscope
+    for checkout in checkouts:
+        page = checkout / "out" / "web" / "meshscope.html"
+        if page.is_file():
+            return str(page)
     raise MeshscopeError(
         "the page meshscope.html was not found: scripts/web makes it in a checkout (out/web/meshscope.html); set the "
         f"variable {PAGE} to its path, or to the address where your course has it"

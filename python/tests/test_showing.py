@@ -79,6 +79,18 @@ class Showing(InFolder):
         with self.assertRaisesRegex(TypeError, "for lessons"):
             meshscope.show(hsdp(), step=3)
 
+    def test_the_page_of_the_checkout_is_found(self):
+        programs, web = self.folder / "tree" / "build" / "release" / "bin", self.folder / "tree" / "out" / "web"
+        programs.mkdir(parents=True)
+        web.mkdir(parents=True)
+        (programs / "meshscope").write_text("#!/bin/sh\n")
+        (programs / "meshscope").chmod(0o755)
+        (web / "meshscope.html").write_text("page")
+        installed = str(self.folder / "site" / "meshscope" / "showing.py")
+        with mock.patch.dict(os.environ, MESHSCOPE_PAGE="", MESHSCOPE=str(programs / "meshscope")), \
+                mock.patch.object(showing, "__file__", installed):
+            self.assertEqual(showing.find_page(), str(web / "meshscope.html"))
+
     def test_what_is_missing_is_said(self):
         with mock.patch.dict(os.environ, MESHSCOPE_PAGE="nosuch.html"):
             with self.assertRaisesRegex(meshscope.MeshscopeError, "MESHSCOPE_PAGE names nosuch.html"):
