@@ -38,7 +38,9 @@ def reference(words, kind, target, plain):
 def plain_text(text):
     """Without marks: for the search and for titles of pages."""
     bare = INLINE.sub(lambda mark: mark["code"] or mark["strong"] or mark["words"], text)
-    return re.sub(r"\s+", " ", re.sub(r"^(- |```.*$|\|[-:| ]+\|$)", "", bare, flags=re.M)).strip()
+    bare = re.sub(r"^(- |```.*$|\|[-:| ]+\|$)", "", bare, flags=re.M)
+    bare = re.sub(r"^\|.*\|$", lambda row: " · ".join(cells(row[0])), bare, flags=re.M)
+    return re.sub(r"\s+", " ", bare).strip()
 
 
 def cells(line):

@@ -67,6 +67,8 @@
     var low = text.toLowerCase(), wanted = terms(query);
     var places = wanted.map(function (term) { return find(low, term, 0); }).filter(function (at) { return at >= 0; });
     var begin = places.length ? Math.max(0, Math.min.apply(null, places) - 50) : 0, end = Math.min(text.length, begin + 180);
+    // Not in the middle of a word.
+    while (begin > 0 && begin < end && letter(low, begin - 1) && letter(low, begin)) begin--;
     var pieces = [[begin > 0 ? '… ' : '', false]], at = begin;
     while (at < end) {
       var next = end, length = 0;
