@@ -64,6 +64,7 @@ def front(site, words):
     ways = [
         ("way_page", "meshscope.html" if site.live else "scripts/web"),
         ("way_packages", "scripts/package\napt install ./out/meshscope_*.deb ./out/meshscope-app_*.deb\nmeshscope-app"),
+        ("way_python", 'pip install out/python/meshscope-*.whl\npython3 -c \'import meshscope; print(meshscope.open("hsdp.mscope").collectives()[0])\''),
         ("way_build", "scripts/demo"),
     ]
     cards = "".join(f'<li><h3>{words.html(key)}</h3><p>{marks.inline(words(f"{key}_text"))}</p><pre tabindex="0"><code>{html.escape(code)}\n</code></pre></li>' for key, code in ways)
