@@ -3,7 +3,6 @@
 import html
 import posixpath
 import re
-import shutil
 from pathlib import Path
 
 from markdown_it import MarkdownIt
@@ -11,9 +10,12 @@ from markdown_it import MarkdownIt
 from frame import relative
 
 # Documents beside docs/*.md, by the names that their pages get.
-OTHERS = {"README.md": "readme", "CONTRIBUTING.md": "contributing", "CHANGELOG.md": "changelog", "core/README.md": "core", "scenarios/README.md": "scenarios"}
+OTHERS = {
+    "README.md": "readme", "CONTRIBUTING.md": "contributing", "CHANGELOG.md": "changelog",
+    "core/README.md": "core", "scenarios/README.md": "scenarios", "python/README.md": "python-package",
+}
 # In which order the list has them; what is not named follows by name.
-FIRST = ["readme", "teaching", "window", "web", "sandbox", "scenario", "trace", "diagnosis", "estimate"]
+FIRST = ["readme", "teaching", "window", "web", "site", "sandbox", "scenario", "trace", "python", "diagnosis", "estimate"]
 
 
 def slug(heading, taken):
@@ -90,6 +92,8 @@ class Reader:
                 records.append((anchor, words, ""))
             elif token.type == "inline":
                 self.follow_links(token, page, path)
+                if re.fullmatch("中文|English", plain(token)):
+                    continue  # the other language is in the page's head
                 if not records:
                     records.append(("", "", ""))
                 records[-1] = (*records[-1][:2], f"{records[-1][2]} {plain(token)}".strip())
@@ -97,10 +101,9 @@ class Reader:
                 records[-1:] = [(*records[-1][:2], f"{records[-1][2]} {token.content}".strip())] if records else []
             kept.append(token)
         body = self.markdown.renderer.render(kept, self.markdown.options, {})
-        body = body.replace("<table>", '<div class="scrolls" tabindex="0" role="region"><table>').replace("</table>", "</table></div>")
+        body = body.replace("<table>", '<div class="scrolls" tabindex="0"><table>').replace("</table>", "</table></div>")
         body = re.sub(r' style="text-align:(\w+)"', r' class="\1"', body)
-        # The language switch that the Markdown has is the page's own here.
-        body = re.sub(r'^<p><a href="[^"]*">(中文|English)</a></p>\n', "", body)
+        body = body.removeprefix("<p></p>\n")
         return body, title, records, headings
 
     def follow_links(self, token, page, path):
@@ -154,7 +157,8 @@ def contents(headings, words):
     if len(top) < 3:
         return ""
     entries = "".join(f'<li><a href="#{html.escape(anchor, quote=True)}">{html.escape(title)}</a></li>' for _, anchor, title in top)
-    return f'<nav class="contents" aria-label="{words.html("on_this_page")}"><details open><summary>{words.html("on_this_page")}</summary><ol>{entries}</ol></details></nav>'
+    label = words.html("on_this_page")
+    return f'<nav class="contents" aria-label="{label}"><details open><summary>{label}</summary><ol>{entries}</ol></details></nav>'
 
 
 def page(site, words, reader, document):

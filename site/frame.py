@@ -8,6 +8,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 MARK = ".meshscope-site"
+# The navigation's entries.
+PLACES = (("home", "index.html"), ("docs", "docs/index.html"), ("glossary", "glossary.html"), ("search", "search.html"))
 
 
 class Words:
@@ -84,14 +86,15 @@ class Frame:
         """`name`: the page below the site's folder; `here`: which entry of the navigation it stands under."""
         words, language = self.words, self.words.language
         items = []
-        for key, target in (("home", "index.html"), ("docs", "docs/index.html"), ("glossary", "glossary.html"), ("search", "search.html")):
+        for key, target in PLACES:
             current = ' aria-current="page"' if here == key else ""
             items.append(f'<a href="{relative(f"{language}/{target}", name)}"{current}>{words.html(key)}</a>')
         other = self.other_language(name)
         if other:
             code = other.split("/")[0]
             tag = self.site.words[code]("html_lang")
-            items.append(f'<a class="language" lang="{tag}" hreflang="{tag}" data-language="{code}" href="{relative(other, name)}">{html.escape(words("other"))}</a>')
+            link = relative(other, name)
+            items.append(f'<a class="language" lang="{tag}" hreflang="{tag}" data-language="{code}" href="{link}">{words.html("other")}</a>')
         fields = {
             "html_lang": words("html_lang"),
             "title": html.escape(title if title == "Meshscope" else f"{title} · Meshscope"),
@@ -104,6 +107,8 @@ class Frame:
             "navigation": "\n".join(items),
             "main": main,
             "footer": words.html("footer", version=self.site.version),
-            "scripts": "".join(f'\n<script src="{relative(f"assets/{script}", name)}" defer></script>' for script in ("page.js", *scripts)),
+            "scripts": "".join(
+                f'\n<script src="{relative(f"assets/{script}", name)}" defer></script>' for script in ("page.js", *scripts)
+            ),
         }
         return re.sub(r"@(\w+)@", lambda found: fields[found[1]], self.template)

@@ -9,10 +9,13 @@ from frame import relative
 
 # The picture of each chapter: lesson and step.
 FACES = {
-    1: ("12_device_mesh", "who-talks"), 2: ("22_ring", "first-round"), 3: ("32_batch_sizes", "pipeline"), 4: ("42_ddp", "overlap"),
+    1: ("12_device_mesh", "who-talks"), 2: ("22_ring", "first-round"), 3: ("32_batch_sizes", "pipeline"), 4: ("42_ddp", "average"),
     5: ("52_zero", "stage2"), 6: ("63_hsdp", "gather"), 7: ("77_cp", "ring"), 8: ("84_dead_rank", "lost"),
     9: ("91_comparison", "memory"), 10: ("103_mfu", "bubble"),
 }
+
+# What the package for Python is tried with.
+PYTHON = "python3 -c 'import meshscope; print(meshscope.open(\"hsdp.mscope\").collectives()[0])'"
 
 
 def face(site, words, number, lessons, page):
@@ -25,9 +28,11 @@ def face(site, words, number, lessons, page):
     width, height = site.size(lesson, told["file"])
     file = relative(f"pictures/{lesson.name}/{told['file']}", page)
     title = marks.plain_text(step["title"][words.language])
-    alt = words("picture_of", title=title, view=words(f"view_{step['view']}")) + " " + " ".join(" ".join(told["scene"][:2]).split())
+    alt = words("picture_of", title=title, view=words(f"view_{step['view']}"))
+    alt += " " + " ".join(" ".join(told["scene"][:2]).split())
     link = relative(f"{lesson.page(words.language)}#{step['id']}", page)
-    return f'<a class="face" href="{link}"><img src="{file}" width="{width}" height="{height}" loading="lazy" alt="{html.escape(alt, quote=True)}"></a>'
+    image = f'<img src="{file}" width="{width}" height="{height}" loading="lazy" alt="{html.escape(alt, quote=True)}">'
+    return f'<a class="face" href="{link}">{image}</a>'
 
 
 def chapter(site, words, number, lessons, page):
@@ -36,7 +41,8 @@ def chapter(site, words, number, lessons, page):
         data = lesson.data
         goal = next((section["body"][words.language] for section in data["before"] if section["id"] == "goals"), "")
         first = marks.inline(goal.split("\n")[0].removeprefix("- "))
-        items.append(f'<li><a href="{relative(lesson.page(words.language), page)}">{marks.inline(lesson.title(words.language))}</a><span class="goal">{first}</span></li>')
+        link = f'<a href="{relative(lesson.page(words.language), page)}">{marks.inline(lesson.title(words.language))}</a>'
+        items.append(f'<li>{link}<span class="goal">{first}</span></li>')
     title = html.escape(site.chapters[words.language][number])
     return f"""<section class="chapter" id="chapter-{number}" aria-labelledby="chapter-{number}-title">
 <div class="words">
@@ -64,10 +70,13 @@ def front(site, words):
     ways = [
         ("way_page", "meshscope.html" if site.live else "scripts/web"),
         ("way_packages", "scripts/package\napt install ./out/meshscope_*.deb ./out/meshscope-app_*.deb\nmeshscope-app"),
-        ("way_python", 'pip install out/python/meshscope-*.whl\npython3 -c \'import meshscope; print(meshscope.open("hsdp.mscope").collectives()[0])\''),
+        ("way_python", "pip install out/python/meshscope-*.whl\n" + PYTHON),
         ("way_build", "scripts/demo"),
     ]
-    cards = "".join(f'<li><h3>{words.html(key)}</h3><p>{marks.inline(words(f"{key}_text"))}</p><pre tabindex="0"><code>{html.escape(code)}\n</code></pre></li>' for key, code in ways)
+    cards = ""
+    for key, code in ways:
+        text = marks.inline(words(f"{key}_text"))
+        cards += f'<li><h3>{words.html(key)}</h3><p>{text}</p><pre tabindex="0"><code>{html.escape(code)}\n</code></pre></li>'
     return f"""<div class="front">
 <section class="hero" aria-labelledby="meshscope">
 <h1 id="meshscope">Meshscope</h1>
@@ -87,7 +96,8 @@ def docs_list(words, documents, titles, page):
         title, first = titles[document.name]
         english = document.language(words.language) != words.language
         tag = ' lang="en"' if english else ""
-        items.append(f'<li><a{tag} href="{relative(document.page(words.language), page)}">{html.escape(title)}</a><span class="goal"{tag}>{html.escape(first)}</span></li>')
+        link = f'<a{tag} href="{relative(document.page(words.language), page)}">{html.escape(title)}</a>'
+        items.append(f'<li>{link}<span class="goal"{tag}>{html.escape(first)}</span></li>')
     return f"""<div class="document"><article>
 <h1>{words.html('docs')}</h1>
 <p>{words.html('docs_intro')}</p>
@@ -119,8 +129,9 @@ def glossary_page(site, words, sections, rest_html):
 
 
 def search_page(words):
-    labels = {key: words(key) for key in ("search_none", "search_found")}
-    data = "".join(f' data-{key.replace("_", "-")}="{html.escape(text, quote=True)}"' for key, text in labels.items())
+    data = ""
+    for key in ("search_none", "search_found"):
+        data += f' data-{key.replace("_", "-")}="{words.html(key)}"'
     return f"""<div class="document"><article class="search"{data}>
 <h1>{words.html('search')}</h1>
 <form role="search"><label for="query">{words.html('search_field')}</label>

@@ -45,8 +45,11 @@ class LessonPage:
         words = self.words
         facts = "\n".join(html.escape(line) for line in lines)
         said = f"<details><summary>{words.html('picture_tells')}</summary><pre class=\"told\">{facts}</pre></details>" if lines else ""
+        image = f'<img src="{file}" width="{width}" height="{height}" loading="lazy" alt="{self.alt(step, told)}">'
         return f"""<figure>
-<div class="picture" tabindex="0" role="region" aria-label="{words.html('picture_region')}"><a href="{file}" title="{words.html('picture_open')}"><img src="{file}" width="{width}" height="{height}" loading="lazy" alt="{self.alt(step, told)}"></a></div>
+<div class="picture" tabindex="0" role="region" aria-label="{words.html('picture_region')}">
+<a href="{file}" title="{words.html('picture_open')}">{image}</a>
+</div>
 <figcaption>{said}</figcaption>
 </figure>"""
 
@@ -58,14 +61,20 @@ class LessonPage:
         given = f"q-{quiz['id']}"
         if kind == "choice":
             fields = "".join(
-                f'<label class="choice"><input type="radio" name="{given}" value="{index}"><span>{marks.inline(choice["text"][language])}</span></label>'
+                f'<label class="choice"><input type="radio" name="{given}" value="{index}">'
+                f'<span>{marks.inline(choice["text"][language])}</span></label>'
                 for index, choice in enumerate(quiz["choices"])
             )
             answer = marks.inline(quiz["choices"][int(quiz["answer"])]["text"][language])
-            hints = [[str(index), marks.inline(choice["hint"][language])] for index, choice in enumerate(quiz["choices"]) if choice["hint"][language]]
+            hints = [
+                [str(index), marks.inline(choice["hint"][language])]
+                for index, choice in enumerate(quiz["choices"])
+                if choice["hint"][language]
+            ]
         else:
             label, mode = {"number": ("your_number", "decimal"), "ranks": ("your_ranks", "text"), "order": ("your_order", "text")}[kind]
-            fields = f'<label class="given">{words.html(label)} <input type="text" name="{given}" inputmode="{mode}" autocomplete="off" spellcheck="false"></label>'
+            field = f'<input type="text" name="{given}" inputmode="{mode}" autocomplete="off" spellcheck="false">'
+            fields = f'<label class="given">{words.html(label)} {field}</label>'
             answer = html.escape(quiz["shown"] if kind == "number" else quiz["answer"].replace(",", ", "))
             hints = [[hint["when"], marks.inline(hint["text"][language])] for hint in quiz["hints"]]
         data = {
@@ -146,16 +155,20 @@ class LessonPage:
         found = []
         for key, lesson in zip(("previous", "next"), self.site.neighbours(self.lesson)):
             if lesson:
-                found.append(f'<a class="{key}" rel="{"prev" if key == "previous" else "next"}" href="{self.link(lesson.page(self.language))}"><span>{self.words.html(key)}</span> {html.escape(lesson.title(self.language))}</a>')
+                rel = "prev" if key == "previous" else "next"
+                title = f"<span>{self.words.html(key)}</span> {html.escape(lesson.title(self.language))}"
+                found.append(f'<a class="{key}" rel="{rel}" href="{self.link(lesson.page(self.language))}">{title}</a>')
         return f'<nav class="neighbours" aria-label="{self.words.html("lessons")}">{"".join(found)}</nav>'
 
     def contents(self, sections):
         entries = "".join(f'<li><a href="#{anchor}">{marks.inline(title)}</a></li>' for anchor, title in sections)
-        return f'<nav class="contents" aria-label="{self.words.html("in_this_lesson")}"><details open><summary>{self.words.html("in_this_lesson")}</summary><ol>{entries}</ol></details></nav>'
+        label = self.words.html("in_this_lesson")
+        return f'<nav class="contents" aria-label="{label}"><details open><summary>{label}</summary><ol>{entries}</ol></details></nav>'
 
     def head(self):
         lesson, words, language = self.lesson, self.words, self.language
-        chapter = f'<a href="{self.link(f"{language}/index.html#chapter-{lesson.chapter}")}">{words.html("chapter", number=lesson.chapter)} · {html.escape(self.site.chapters[language][lesson.chapter])}</a>'
+        title = f'{words.html("chapter", number=lesson.chapter)} · {html.escape(self.site.chapters[language][lesson.chapter])}'
+        chapter = f'<a href="{self.link(f"{language}/index.html#chapter-{lesson.chapter}")}">{title}</a>'
         facts = [words("steps_count", count=len(lesson.data["steps"])), words("questions_count", count=len(lesson.data["questions"]))]
         if lesson.mesh_text():
             facts.insert(0, f"{words('mesh')} {lesson.mesh_text()}")
@@ -186,7 +199,8 @@ class LessonPage:
                 sections.append((anchor, words(anchor)))
         labels = {key: words(key) for key in ("live_step", "live_close", "live_note")}
         labels["live_title"] = words("live_title", title=self.lesson.title(language))
-        return f"""<div class="lesson" data-live-page="{self.link('meshscope.html')}" data-words="{html.escape(json.dumps(labels, ensure_ascii=False), quote=True)}">
+        said = html.escape(json.dumps(labels, ensure_ascii=False), quote=True)
+        return f"""<div class="lesson" data-live-page="{self.link('meshscope.html')}" data-words="{said}">
 {self.contents(sections)}
 <article>
 {self.head()}

@@ -117,10 +117,13 @@ def write_all(site):
         name = f"{language}/index.html"
         site.output.write(name, frame.page(name, "Meshscope", front_pages.front(site, words), here="home", description=words("sentence")))
         name = f"{language}/search.html"
-        site.output.write(name, frame.page(name, words("search"), front_pages.search_page(words), here="search", scripts=(f"index-{language}.js", "search.js")))
+        scripts = (f"index-{language}.js", "search.js")
+        site.output.write(name, frame.page(name, words("search"), front_pages.search_page(words), here="search", scripts=scripts))
         site.output.write(f"assets/index-{language}.js", index.script())
     first = site.words[site.languages[0]]
-    site.output.write("index.html", Frame(first, site).page("index.html", "Meshscope", front_pages.choose_page(site), description=first("sentence"), body_class="chooses"))
+    choice = front_pages.choose_page(site)
+    page = Frame(first, site).page("index.html", "Meshscope", choice, description=first("sentence"), body_class="chooses")
+    site.output.write("index.html", page)
     site.output.remove_others()
 
 
@@ -147,7 +150,9 @@ def main():
     write_all(site)
     pages = sum(name.endswith(".html") for name in output.written) - bool(site.live)
     pictures = sum(name.startswith("pictures/") for name in output.written)
-    print(f"{output.folder}/index.html: {pages} pages, {pictures} pictures, {output.size() / 1e6:.1f} MB; {drawn} of {len(found)} lessons drawn anew; {time.monotonic() - begin:.0f} s")
+    size, seconds = output.size() / 1e6, time.monotonic() - begin
+    print(f"{output.folder}/index.html: {pages} pages, {pictures} pictures, {size:.1f} MB; "
+          f"{drawn} of {len(found)} lessons drawn anew; {seconds:.0f} s")
     if not site.live:
         print(f"The live page is not in it: {live} is not there. scripts/web builds it.", file=sys.stderr)
 

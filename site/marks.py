@@ -45,8 +45,9 @@ def plain_text(text):
 
 def cells(line):
     """A table's row; a bar in `code` or behind a backslash is none."""
-    parts = re.split(r"((?:`[^`]*`|\\\||[^|])*)", line.strip().strip("|") if not line.strip().endswith("\\|") else line)
-    return [part.strip().replace("\\|", "|") for part in parts[1::2]]
+    row = line.strip().removeprefix("|")
+    found = re.findall(r"((?:`[^`]*`|\\\||[^|])*)\|", row if re.search(r"(?<!\\)\|$", row) else row + "|")
+    return [cell.strip().replace("\\|", "|") for cell in found]
 
 
 def table(lines, terms):
@@ -60,7 +61,8 @@ def table(lines, terms):
         return f"<tr>{made}</tr>"
 
     body = "".join(row(line, "td") for line in lines[2:])
-    return f'<div class="scrolls" tabindex="0" role="region"><table><thead>{row(lines[0], "th")}</thead><tbody>{body}</tbody></table></div>'
+    head = row(lines[0], "th")
+    return f'<div class="scrolls" tabindex="0"><table><thead>{head}</thead><tbody>{body}</tbody></table></div>'
 
 
 def blocks(text, terms=None):
@@ -83,10 +85,11 @@ def blocks(text, terms=None):
             out.append(table(lines[begin:at], terms))
         elif line.startswith("- "):
             points = []
-            # Points may have empty lines between them.
-            while at < len(lines) and (lines[at].startswith("- ") or (not lines[at].strip() and lines[at + 1 : at + 2] and lines[at + 1].startswith("- "))):
-                if lines[at].strip():
+            while at < len(lines):
+                if lines[at].startswith("- "):
                     points.append(f"<li>{inline(lines[at][2:], terms)}</li>")
+                elif lines[at].strip() or not "".join(lines[at + 1 : at + 2]).startswith("- "):
+                    break  # points may have empty lines between them
                 at += 1
             out.append("<ul>" + "".join(points) + "</ul>")
         else:
