@@ -108,7 +108,7 @@ class LessonPage:
         count = len(self.lesson.data["steps"])
         live = ""
         if self.site.live:
-            place = f"lesson={self.lesson.name}&step={number}&lang={self.language}"
+            place = f"lesson={self.lesson.name}&step={number}&lang={self.language}&embed=1"
             live = f'<p class="live"><button type="button" hidden data-live="{html.escape(place)}">{words.html("live_step")}</button></p>'
         questions = "\n".join(self.question(quiz, step) for quiz in quizzes)
         return f"""<section class="step" id="{step['id']}" aria-labelledby="{step['id']}-title">
