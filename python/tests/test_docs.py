@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import re
+import tempfile
 import unittest
 from unittest import mock
 
@@ -20,6 +21,7 @@ class Docs(InFolder):
         page.write_text("page")
         names = {"__name__": "docs"}
         with mock.patch.dict(os.environ, MESHSCOPE_PAGE=str(page)), \
+                mock.patch.object(tempfile, "tempdir", str(self.folder)), \
                 mock.patch.object(showing.webbrowser, "open", lambda address: True):
             for block in blocks:
                 told = io.StringIO()

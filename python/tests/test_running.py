@@ -113,12 +113,17 @@ class Program(InFolder):
     def test_ctrl_c_reaches_it(self):
         # A program that says when it is there, and writes down that it was told to stop.
         stand_in = self.folder / "program"
-        stand_in.write_text("#!/bin/sh\ntrap 'echo told > told; exit 130' INT\n: > there\nwhile :; do sleep 0.05; done\n")
+        stand_in.write_text("#!/bin/sh\ntrap 'echo told > told; exit 130' INT\n: > there\n"
+                            "n=0; while [ $n -lt 1200 ]; do sleep 0.05; n=$((n + 1)); done\n")
         stand_in.chmod(stand_in.stat().st_mode | stat.S_IXUSR)
-        code = (f"import sys; sys.path.insert(0, {str(ROOT / 'python')!r}); import meshscope\n"
+        # What a shell starts in the background is born deaf to SIGINT.
+        code = (f"import signal, sys; sys.path.insert(0, {str(ROOT / 'python')!r}); import meshscope\n"
+                "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
                 "try: meshscope.predict('a\\nb')\nexcept KeyboardInterrupt: print('interrupted')")
         started = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True,
                                    env={**os.environ, "MESHSCOPE": str(stand_in)}, start_new_session=True)
+        self.addCleanup(started.stdout.close)
+        self.addCleanup(lambda: started.poll() is None and os.killpg(started.pid, signal.SIGKILL))
         deadline = time.monotonic() + 60
         while not (self.folder / "there").exists() and time.monotonic() < deadline:
             time.sleep(0.01)
