@@ -142,11 +142,8 @@ float MatricesPicture::card_cell(const std::vector<Borrowed>& lives) const {
     return std::max(cell, 1.F);
 }
 
-void MatricesPicture::cards(Rect box) {
-    const auto& own = borrowed_[static_cast<std::size_t>(&scene_.chain() - scene_.chains.data())];
-    if (own.empty()) return;
-    const float caption = p_.line_height(Face::caption), small = p_.line_height(Face::mono_small);
-    const int32_t shown_gather = this->shown_gather(own);
+/// Which unit's weights the cards show, and beside it whose hue is whose.
+void MatricesPicture::cards_title(Rect box, const std::vector<Borrowed>& own, int32_t shown_gather) {
     const trace::Event& gather = in_.trace.event(scene_.rank, shown_gather);
     p_.layer = kWords;
     // nn.Linear stores [out, in]: the bands show the transpose, the cards what is stored.
@@ -163,7 +160,45 @@ void MatricesPicture::cards(Rect box) {
     const std::string title = p_.fit(titles, Face::caption, box.w);
     if (!title.empty()) p_.text(title, {box.x, box.y}, Face::caption, Token::text);
     const float titled = title.empty() ? 0 : p_.width(title, Face::caption) + 24;
-    owners_legend({box.x + titled, box.y, box.w - titled, caption}, shown_gather);
+    owners_legend({box.x + titled, box.y, box.w - titled, box.h}, shown_gather);
+}
+
+/// A card's ground: its state's name, when it begins, and the arrow to the next one. `now` is the state at
+/// the cursor.
+void MatricesPicture::card_frame(Rect card, const Borrowed& first, std::size_t state, std::size_t now) {
+    p_.layer = kBack;
+    auto& frame = p_.rect(card, state == now ? Token::accentbg : Token::panel, 8);
+    frame.stroke = state == now ? Token::accent : Token::line;
+    p_.layer = kWords;
+    const std::string stage = std::string("view.matrices.card.") + kStates[state];
+    const std::string head =
+        p_.fit({p_.say(stage), p_.say(stage + ".short")}, Face::caption, card.w - 2 * kSide);
+    if (!head.empty())
+        p_.text(head, {card.x + kSide, card.y + 5}, Face::caption, state == now ? Token::text : Token::soft);
+    const int64_t at = state == 0   ? -1
+                       : state == 1 ? first.gather_begin
+                       : state == 2 ? first.gather_end
+                                    : first.freed;
+    const bool ends = at >= 0 && at != std::numeric_limits<int64_t>::max();
+    const float left = card.x + kSide + p_.width(head, Face::caption) + 8;
+    const std::string time =
+        ends ? p_.fit({format_time(at)}, Face::mono_small, card.x + card.w - kSide - left) : "";
+    if (!time.empty())
+        p_.text(time, {card.x + card.w - kSide, card.y + 6}, Face::mono_small,
+                state == now ? Token::text : Token::mute, Align::right);
+    if (state + 1 < kStates.size()) {
+        p_.layer = kLines;
+        const float middle = card.y + card.h / 2, end = card.x + card.w;
+        p_.line({end + 3, middle}, {end + kCardGap - 3, middle}, Token::soft, 1.4F).arrow = true;
+    }
+}
+
+void MatricesPicture::cards(Rect box) {
+    const auto& own = borrowed_[static_cast<std::size_t>(&scene_.chain() - scene_.chains.data())];
+    if (own.empty()) return;
+    const float caption = p_.line_height(Face::caption), small = p_.line_height(Face::mono_small);
+    const int32_t shown_gather = this->shown_gather(own);
+    cards_title({box.x, box.y, box.w, caption}, own, shown_gather);
     // The weights of that gather; of another rank those of the same products.
     std::vector<std::size_t> steps;
     for (const Borrowed& life : own)
@@ -195,32 +230,7 @@ void MatricesPicture::cards(Rect box) {
     for (std::size_t state = 0; state < kStates.size(); ++state) {
         const Rect card{box.x + kSymbols + static_cast<float>(state) * (wide + kCardGap), top, wide,
                         card_high};
-        p_.layer = kBack;
-        auto& frame = p_.rect(card, state == now ? Token::accentbg : Token::panel, 8);
-        frame.stroke = state == now ? Token::accent : Token::line;
-        p_.layer = kWords;
-        const std::string stage = std::string("view.matrices.card.") + kStates[state];
-        const std::string head =
-            p_.fit({p_.say(stage), p_.say(stage + ".short")}, Face::caption, wide - 2 * kSide);
-        if (!head.empty())
-            p_.text(head, {card.x + kSide, card.y + 5}, Face::caption,
-                    state == now ? Token::text : Token::soft);
-        const int64_t at = state == 0   ? -1
-                           : state == 1 ? first.gather_begin
-                           : state == 2 ? first.gather_end
-                                        : first.freed;
-        const bool ends = at >= 0 && at != std::numeric_limits<int64_t>::max();
-        const float left = card.x + kSide + p_.width(head, Face::caption) + 8;
-        const std::string time =
-            ends ? p_.fit({format_time(at)}, Face::mono_small, card.x + card.w - kSide - left) : "";
-        if (!time.empty())
-            p_.text(time, {card.x + card.w - kSide, card.y + 6}, Face::mono_small,
-                    state == now ? Token::text : Token::mute, Align::right);
-        if (state + 1 < kStates.size()) {
-            p_.layer = kLines;
-            const float middle = card.y + card.h / 2, end = card.x + card.w;
-            p_.line({end + 3, middle}, {end + kCardGap - 3, middle}, Token::soft, 1.4F).arrow = true;
-        }
+        card_frame(card, first, state, now);
         for (std::size_t i = 0; i < shown.size(); ++i) {
             const MatrixChain& chain = scene_.chains[shown[i]];
             const auto lives = of_unit(shown[i]);

@@ -160,7 +160,7 @@ void MatricesPicture::band(const MatrixChain& chain, Rect box, Scale scale) {
 }
 
 void MatricesPicture::item(const MatrixChain& chain, const Item& item, Point at, float line_h) {
-    const float small = p_.line_height(Face::mono_small), middle = at.y + line_h / 2;
+    const float middle = at.y + line_h / 2;
     if (item.tile == nullptr) {
         p_.layer = kWords;
         if (!item.arrow) {
@@ -207,7 +207,17 @@ void MatricesPicture::item(const MatrixChain& chain, const Item& item, Point at,
                            (in_.cursor.t_ns >= life.gather_end && in_.cursor.t_ns < life.freed);
                 });
     }
-    // Above: which part of the whole it is. Below: what it is, its shape, m.
+    tile_words(chain, item, box, at, line_h);
+}
+
+/// Above a matrix which part of the whole it is, below it what it is, its shape and m.
+void MatricesPicture::tile_words(const MatrixChain& chain, const Item& item, Rect box, Point at,
+                                 float line_h) {
+    const MatrixTile& tile = *item.tile;
+    const float small = p_.line_height(Face::mono_small);
+    const float share = item.made_by == nullptr ? 1.F : share_done(in_, chain.rank, item.made_by->event);
+    const double m = most(item.place, tile);
+    const bool is_sum = item.made_by != nullptr && item.made_by->kind == Kind::collective;
     p_.layer = kWords;
     const std::string part = part_words(tile);
     std::string above = part;
@@ -228,7 +238,7 @@ void MatricesPicture::item(const MatrixChain& chain, const Item& item, Point at,
     } else if (above.empty() && tile.role == Role::weight) {
         above = p_.say("view.matrices.whole");
         hue = Token::mute;
-    } else if (is_sum && item.made_by != nullptr) {
+    } else if (is_sum) {
         const auto c = static_cast<std::size_t>(&chain - scene_.chains.data());
         const auto& added = added_[c];
         if (added && added->state.begun && !added->state.finished && added->state.rounds > 0)

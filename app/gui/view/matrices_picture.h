@@ -102,6 +102,8 @@ class MatricesPicture {
     };
 
     float header();
+    float scale_ramp(float right, float chips);
+    std::string operations_in_words() const;
     float strip(float y);
     float bands(float y, float room);
     std::vector<Item> items(const MatrixChain& chain, Scale scale) const;
@@ -112,6 +114,7 @@ class MatricesPicture {
     Scale choose(float room_w, float room_h) const;
     void band(const MatrixChain& chain, Rect box, Scale scale);
     void item(const MatrixChain& chain, const Item& item, Point at, float line_h);
+    void tile_words(const MatrixChain& chain, const Item& item, Rect box, Point at, float line_h);
     void sum(const MatrixChain& chain, const Item& item, Rect box);
     void travelling();
     /// A number of a product under the pointer: row and column of the part, in a chain of the scene.
@@ -158,6 +161,8 @@ class MatricesPicture {
     struct Card;
     void card(const Card& card);
     int32_t shown_gather(const std::vector<Borrowed>& lives) const;
+    void cards_title(Rect box, const std::vector<Borrowed>& own, int32_t shown_gather);
+    void card_frame(Rect card, const Borrowed& first, std::size_t state, std::size_t now);
     void card_words(const MatrixChain& chain, const std::vector<Borrowed>& lives, std::size_t state, Rect at);
     float card_cell(const std::vector<Borrowed>& lives) const;
 

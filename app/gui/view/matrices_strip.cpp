@@ -22,41 +22,37 @@ std::string missing_numbers(const Painter& p, const trace::Trace& trace, const M
     return scene.lacks_large ? p.say("view.matrices.numbers_up_to") : "";
 }
 
-float MatricesPicture::header() {
-    p_.layer = kWords;
-    const float right = in_.size.width - kPad;
-    float y = draw_chips(p_, form_chips(p_, Form::matrices), {kPad, 10}, right) + 8;
-    if (scene_.empty()) return y;
-    float free_to = right;  // what the scale leaves beside the switch
-    // The scale, beside the switch.
+/// The scale of the hues, beside the switch where it has room; returns what is left for words.
+float MatricesPicture::scale_ramp(float right, float chips) {
     const float small = p_.line_height(Face::mono_small);
     const std::string low = "−m", high = "m", none = p_.say("view.matrices.not_here");
     constexpr float kRamp = 96;
     const float wide = p_.width(low, Face::mono_small) + 6 + kRamp + 6 + p_.width(high, Face::mono_small) +
                        18 + 16 + p_.width(none, Face::caption);
-    const float chips = chips_width(p_, form_chips(p_, Form::matrices));
-    if (scene_.has_numbers && kPad + chips + 24 + wide <= right) {
-        float x = right - wide;
-        free_to = x - 20;
-        const float top = 10 + (kChip - small) / 2;
-        p_.text(low, {x, top}, Face::mono_small, Token::mute);
-        x += p_.width(low, Face::mono_small) + 6;
-        for (int i = 0; i < kHeats; ++i) {
-            const float step = kRamp / static_cast<float>(kHeats);
-            p_.layer = kCells;
-            p_.rect({x + step * static_cast<float>(i), 10 + kChip / 2 - 5, step, 10},
-                    heat(static_cast<double>(i) / (kHeats - 1)));
-        }
-        x += kRamp + 6;
-        p_.layer = kWords;
-        p_.text(high, {x, top}, Face::mono_small, Token::mute);
-        x += p_.width(high, Face::mono_small) + 18;
+    if (!scene_.has_numbers || kPad + chips + 24 + wide > right) return right;
+    float x = right - wide;
+    const float top = 10 + (kChip - small) / 2;
+    p_.text(low, {x, top}, Face::mono_small, Token::mute);
+    x += p_.width(low, Face::mono_small) + 6;
+    for (int i = 0; i < kHeats; ++i) {
+        const float step = kRamp / static_cast<float>(kHeats);
         p_.layer = kCells;
-        p_.rect({x, 10 + kChip / 2 - 5, 10, 10}, Token::ghost, 2).stroke = Token::line2;
-        p_.layer = kWords;
-        p_.text(none, {x + 16, 10 + (kChip - p_.line_height(Face::caption)) / 2}, Face::caption, Token::mute);
+        p_.rect({x + step * static_cast<float>(i), 10 + kChip / 2 - 5, step, 10},
+                heat(static_cast<double>(i) / (kHeats - 1)));
     }
-    // What is done with what, in words.
+    x += kRamp + 6;
+    p_.layer = kWords;
+    p_.text(high, {x, top}, Face::mono_small, Token::mute);
+    x += p_.width(high, Face::mono_small) + 18;
+    p_.layer = kCells;
+    p_.rect({x, 10 + kChip / 2 - 5, 10, 10}, Token::ghost, 2).stroke = Token::line2;
+    p_.layer = kWords;
+    p_.text(none, {x + 16, 10 + (kChip - p_.line_height(Face::caption)) / 2}, Face::caption, Token::mute);
+    return right - wide - 20;
+}
+
+/// What is multiplied by what and what is added up, in words.
+std::string MatricesPicture::operations_in_words() const {
     const MatrixChain& chain = scene_.chain();
     std::string what;
     const auto add = [&](const std::string& words) {
@@ -72,6 +68,17 @@ float MatricesPicture::header() {
         add(gradient ? step.result.name
                      : p_.say(kCuts[static_cast<std::size_t>(cut_of(step))], {arg("weight", module)}));
     }
+    return what;
+}
+
+float MatricesPicture::header() {
+    p_.layer = kWords;
+    const float right = in_.size.width - kPad;
+    float y = draw_chips(p_, form_chips(p_, Form::matrices), {kPad, 10}, right) + 8;
+    if (scene_.empty()) return y;
+    const float chips = chips_width(p_, form_chips(p_, Form::matrices)), free_to = scale_ramp(right, chips);
+    const MatrixChain& chain = scene_.chain();
+    const std::string what = operations_in_words();
     const std::string unit = scene_.unit.empty() ? p_.say("view.matrices.model") : scene_.unit;
     const std::vector<MessageArg> args{arg("unit", unit),
                                        arg("phase", p_.say("view.phase." + std::string(name(scene_.phase)))),

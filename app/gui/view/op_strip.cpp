@@ -33,6 +33,28 @@ bool is_beside(const trace::Event& event) {
     return event.kind == trace::EventKind::collective || event.stream != Stream::compute;
 }
 
+/// Below the bars of `box`: the cursor through them with its time, and the times of both ends.
+void op_ruler(Painter& p, int64_t now_ns, int64_t begin, int64_t end, Rect box) {
+    const float left = box.x, right = box.x + box.w, ruler = box.y + box.h;
+    const float x = left + box.w * static_cast<float>(static_cast<double>(now_ns - begin) /
+                                                      static_cast<double>(end - begin));
+    const float small = p.line_height(Face::mono_small);
+    ++p.layer;
+    if (now_ns >= begin && now_ns <= end) {
+        const std::string now = "+" + format_time(now_ns - begin);
+        const float w = p.width(now, Face::mono_small) + 10, at = x;
+        const float label = std::clamp(at - w / 2, left, right - w);
+        p.line({at, box.y - 3}, {at, ruler}, Token::accent, 2).id = {"cursor"};
+        p.rect({label, ruler, w, small + 2}, Token::accent, 4, {"cursor"});
+        p.label({label, ruler, w, small + 2}, now, Face::mono_small, Token::onacc);
+        p.reserve({label - 4, ruler, w + 8, small + 2});
+    }
+    --p.layer;
+    p.try_text(format_time(begin), {left, ruler + 1}, Face::mono_small, Token::mute);
+    p.try_text("+" + format_time(end - begin), {right, ruler + 1}, Face::mono_small, Token::mute,
+               Align::right);
+}
+
 }  // namespace
 
 float draw_op_strip(Painter& p, const Input& input, const OpStrip& strip, float left, float right, float y) {
@@ -106,20 +128,8 @@ float draw_op_strip(Painter& p, const Input& input, const OpStrip& strip, float 
     }
     const float below = y + (beside ? 2 * kOpBar + kOpGap : kOpBar), ruler = below + 3;
     const float small = p.line_height(Face::mono_small);
-    p.layer = bars + 3;
-    if (input.cursor.t_ns >= begin && input.cursor.t_ns <= end) {
-        const std::string now = "+" + format_time(input.cursor.t_ns - begin);
-        const float w = p.width(now, Face::mono_small) + 10, at = x(input.cursor.t_ns);
-        const float label = std::clamp(at - w / 2, left, left + wide - w);
-        p.line({at, y - 3}, {at, ruler}, Token::accent, 2).id = {"cursor"};
-        p.rect({label, ruler, w, small + 2}, Token::accent, 4, {"cursor"});
-        p.label({label, ruler, w, small + 2}, now, Face::mono_small, Token::onacc);
-        p.reserve({label - 4, ruler, w + 8, small + 2});
-    }
     p.layer = bars + 2;
-    p.try_text(format_time(begin), {left, ruler + 1}, Face::mono_small, Token::mute);
-    p.try_text("+" + format_time(end - begin), {right, ruler + 1}, Face::mono_small, Token::mute,
-               Align::right);
+    op_ruler(p, input.cursor.t_ns, begin, end, {left, y, wide, ruler - y});
     p.layer = bars;
     return ruler + small + 8;
 }

@@ -52,6 +52,46 @@ float ParametersPicture::shards_height() const {
     return 2 * p_.line_height(Face::caption) + kBar + 22;
 }
 
+/// The parameters' parts in a rank's shard, and the padding.
+void ParametersPicture::shard_runs(Rect shard, int32_t rank, const trace::Event& event) {
+    const auto& runs = in_.trace.ranks[static_cast<std::size_t>(rank)].parameters;
+    bool odd = false;
+    for (std::size_t k = 0; k < runs.size(); ++k) {
+        const auto& run = runs[k];
+        if (run.unit != event.unit || run.elements == 0) continue;
+        const auto x = [&](int64_t at) {
+            return std::round(shard.x +
+                              shard.w * static_cast<float>(at) / static_cast<float>(event.in_elements));
+        };
+        const float x0 = x(run.first_in_shard), x1 = x(run.first_in_shard + run.elements);
+        const Id id{"run", rank, static_cast<int64_t>(k)};
+        p_.layer = kFills;
+        auto& s = p_.rect({x0, shard.y, std::max(1.F, x1 - x0), shard.h}, Token::inset, 0, id);
+        if (run.padding != 0) {
+            s.pattern = s.box.w >= 4 ? Fill::hatch : Fill::solid;
+            s.hatch = s.stroke = Token::line2;
+            s.stroke_style = Stroke::dashed;
+            continue;
+        }
+        s.fill = Token::blue;
+        // Where one parameter ends and the next begins; no paler, for its name is written on it.
+        s.fill_alpha = odd ? 0.88F : 1.F;
+        s.box.w = std::max(1.F, s.box.w - 1);
+        odd = !odd;
+        if (run.parameter == scene_.parameter().id) {
+            p_.layer = kMarks;
+            p_.outline({x0, shard.y, std::max(1.F, x1 - x0), shard.h}, Token::accent, 2);
+        }
+        const std::string name(in_.trace.text(run.parameter));
+        const std::string label =
+            p_.fit({name, without_first(name), name.substr(name.rfind('.') + 1)}, Face::caption, x1 - x0 - 8);
+        p_.layer = kWords;
+        if (!label.empty())
+            p_.label({x0 + 4, shard.y, x1 - x0 - 8, shard.h}, label, Face::caption, Token::ink, Token::blue,
+                     id);
+    }
+}
+
 // The unit as it travels: each rank's shard in the order of the group, padding hatched.
 void ParametersPicture::shards(Rect box) {
     const trace::Event& event = *gather();
@@ -81,42 +121,7 @@ void ParametersPicture::shards(Rect box) {
         const int32_t rank = members[m];
         p_.layer = kBack;
         p_.rect(shard, Token::ghost, 2, {"rank", rank});
-        const auto& runs = in_.trace.ranks[static_cast<std::size_t>(rank)].parameters;
-        bool odd = false;
-        for (std::size_t k = 0; k < runs.size(); ++k) {
-            const auto& run = runs[k];
-            if (run.unit != event.unit || run.elements == 0) continue;
-            const auto x = [&](int64_t at) {
-                return std::round(shard.x +
-                                  shard.w * static_cast<float>(at) / static_cast<float>(event.in_elements));
-            };
-            const float x0 = x(run.first_in_shard), x1 = x(run.first_in_shard + run.elements);
-            const Id id{"run", rank, static_cast<int64_t>(k)};
-            p_.layer = kFills;
-            auto& s = p_.rect({x0, shard.y, std::max(1.F, x1 - x0), shard.h}, Token::inset, 0, id);
-            if (run.padding != 0) {
-                s.pattern = s.box.w >= 4 ? Fill::hatch : Fill::solid;
-                s.hatch = s.stroke = Token::line2;
-                s.stroke_style = Stroke::dashed;
-                continue;
-            }
-            s.fill = Token::blue;
-            // Where one parameter ends and the next begins; no paler, for its name is written on it.
-            s.fill_alpha = odd ? 0.88F : 1.F;
-            s.box.w = std::max(1.F, s.box.w - 1);
-            odd = !odd;
-            if (run.parameter == scene_.parameter().id) {
-                p_.layer = kMarks;
-                p_.outline({x0, shard.y, std::max(1.F, x1 - x0), shard.h}, Token::accent, 2);
-            }
-            const std::string name(in_.trace.text(run.parameter));
-            const std::string label = p_.fit({name, without_first(name), name.substr(name.rfind('.') + 1)},
-                                             Face::caption, x1 - x0 - 8);
-            p_.layer = kWords;
-            if (!label.empty())
-                p_.label({x0 + 4, shard.y, x1 - x0 - 8, shard.h}, label, Face::caption, Token::ink,
-                         Token::blue, id);
-        }
+        shard_runs(shard, rank, event);
         const int64_t mark = mark_of(rank);
         const float symbol = mark >= 0 && shard.w > 40 ? 15.F : 0.F;
         if (symbol > 0) {
@@ -135,6 +140,31 @@ void ParametersPicture::shards(Rect box) {
             free_x = shard.x + symbol + p_.width(who, Face::caption) + 4;
         }
     }
+}
+
+/// One stretch of a rank's lane: what it holds, with its word where it has room.
+void ParametersPicture::life(Rect box, int32_t rank, const LifeSpan& span, bool all) {
+    const Id id{"life", rank, span.event};
+    p_.layer = kFills;
+    auto& s = p_.rect(box, Token::ghost, 0, span.event >= 0 ? id : Id{});
+    style_holding(s, span.holding, all);
+    if (span.holding == Holding::kept || span.holding == Holding::updated) {
+        tint(s, Token::blue);  // so that its word is read
+        s.pattern = Fill::solid;
+    }
+    if (s.box.w < 5) {
+        s.pattern = Fill::solid;
+        s.stroke = Token::none;
+    }
+    const std::string key = std::string("view.holding.") + name(span.holding);
+    const std::string state = p_.fit({p_.say(key), p_.say(key + ".short")}, Face::caption, box.w - 8);
+    if (state.empty()) return;
+    if (s.pattern == Fill::hatch) tint(s, s.hatch);  // no line goes through the word
+    s.pattern = Fill::solid;
+    const bool solid = span.holding == Holding::whole || span.holding == Holding::reduced;
+    p_.layer = kWords;
+    p_.label({box.x + 4, box.y, box.w - 8, box.h}, state, Face::caption, solid ? Token::ink : Token::text,
+             solid ? s.fill : Token::none, span.event >= 0 ? id : Id{});
 }
 
 // What each rank had of the chosen parameter through the step.
@@ -180,29 +210,8 @@ void ParametersPicture::lives(Rect box) {
                      Align::left);
         const bool all = keeps_all(in_.trace, c.rank, scene_.shown());
         for (const LifeSpan& span : c.lives[scene_.chosen].spans) {
-            const Id id{"life", c.rank, span.event};
-            const float a = x(span.begin_ns), b = std::max(a + 1, x(span.end_ns));
-            p_.layer = kFills;
-            auto& s = p_.rect({a, y + 3, b - a, lane - 6}, Token::ghost, 0, span.event >= 0 ? id : Id{});
-            style_holding(s, span.holding, all);
-            if (span.holding == Holding::kept || span.holding == Holding::updated) {
-                tint(s, Token::blue);  // so that its word is read
-                s.pattern = Fill::solid;
-            }
-            if (s.box.w < 5) {
-                s.pattern = Fill::solid;
-                s.stroke = Token::none;
-            }
-            const std::string key = std::string("view.holding.") + name(span.holding);
-            const std::string state = p_.fit({p_.say(key), p_.say(key + ".short")}, Face::caption, b - a - 8);
-            if (state.empty()) continue;
-            if (s.pattern == Fill::hatch) tint(s, s.hatch);  // no line goes through the word
-            s.pattern = Fill::solid;
-            const bool solid = span.holding == Holding::whole || span.holding == Holding::reduced;
-            p_.layer = kWords;
-            p_.label({a + 4, y + 3, b - a - 8, lane - 6}, state, Face::caption,
-                     solid ? Token::ink : Token::text, solid ? s.fill : Token::none,
-                     span.event >= 0 ? id : Id{});
+            const float left = x(span.begin_ns), width = std::max(1.F, x(span.end_ns) - left);
+            life({left, y + 3, width, lane - 6}, c.rank, span, all);
         }
         y += lane;
     }

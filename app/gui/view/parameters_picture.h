@@ -63,7 +63,9 @@ class ParametersPicture {
     void hits(const Column& column, std::size_t place, Rect box);
     void names(Rect box);
     float shards_height() const;
+    void shard_runs(Rect shard, int32_t rank, const trace::Event& event);
     void shards(Rect box);
+    void life(Rect box, int32_t rank, const LifeSpan& span, bool all);
     void lives(Rect box);
     void tell();
     std::optional<Block> box_of(int32_t rank, trace::StringId parameter) const;

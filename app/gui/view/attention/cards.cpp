@@ -102,12 +102,8 @@ void AttentionPicture::card(Rect box, const Input& input, const AttentionScene& 
     }
 }
 
-/// What the cuts have in common and what not.
-void AttentionPicture::comparison(Rect box) {
-    p_.layer = kBack;
-    p_.rect(box, Token::panel, 10).stroke = Token::line;
-    p_.layer = kWords;
-    const float x = box.x + kCardPad, w = box.w - 2 * kCardPad;
+/// What the cuts have in common and what not; `gap` stands between sentences.
+std::string AttentionPicture::comparison_words(const std::string& gap) const {
     const auto sum = [](const AttentionScene& scene) {
         int64_t flops = 0;
         for (const AttentionRank& rank : scene.ranks) flops += rank.flops();
@@ -117,7 +113,6 @@ void AttentionPicture::comparison(Rect box) {
         const time::Interval span = attention_span(clock, scene);
         return span.end_ns - span.begin_ns;
     };
-    const std::string gap = in_.language == Language::en ? " " : "";  // between sentences
     std::string words;
     const auto other = std::ranges::find_if(beside_, [](const AttentionScene& s) { return !s.empty(); });
     if (scene_.broke_off || (other != beside_.end() && other->broke_off)) {
@@ -155,6 +150,16 @@ void AttentionPicture::comparison(Rect box) {
         if (least < most_work() && scene_.way == AttentionWay::ring)
             words += gap + p_.say("view.attention.slowest");
     }
+    return words;
+}
+
+void AttentionPicture::comparison(Rect box) {
+    p_.layer = kBack;
+    p_.rect(box, Token::panel, 10).stroke = Token::line;
+    p_.layer = kWords;
+    const float x = box.x + kCardPad, w = box.w - 2 * kCardPad;
+    const std::string gap = in_.language == Language::en ? " " : "";  // between sentences
+    std::string words = comparison_words(gap);
     const bool masks = scene_.n() <= kMostRows && scene_.way != AttentionWay::heads;
     const bool hatched = masks && std::ranges::any_of(scene_.ranks, [](const AttentionRank& rank) {
                              return std::ranges::any_of(rank.blocks, [](const AttentionBlock& block) {

@@ -9,6 +9,29 @@
 
 namespace meshscope::view {
 
+namespace {
+
+/// What the rank's calls sent, those of the ring and those back home apart.
+void call_rows(FactList& list, const trace::Trace& trace, const AttentionRank& rank) {
+    for (const auto* calls : {&rank.exchanges, &rank.home}) {
+        if (calls->empty()) continue;
+        const trace::Event& event = trace.event(rank.rank, calls->front());
+        int64_t sent = 0;
+        bool told = true;
+        for (const int32_t id : *calls) {
+            const trace::Event& each = trace.event(rank.rank, id);
+            sent += each.sent_bytes;
+            told =
+                told && trace::tells_sent_bytes(each) && std::ranges::find(rank.open, id) == rank.open.end();
+        }
+        list.row(op_hue(event.op), std::string(name(event.op)) + " × " + std::to_string(calls->size()),
+                 std::string(name(event.op)), told ? format_bytes(sent) : "",
+                 std::string(trace.text(event.rule)), {"kernel", rank.rank, event.id});
+    }
+}
+
+}  // namespace
+
 Picture attention_facts(const Input& input, const AttentionOptions& options) {
     FactList list(input);
     const Painter& p = list.p;
@@ -66,21 +89,7 @@ Picture attention_facts(const Input& input, const AttentionOptions& options) {
     if ((scene.way == AttentionWay::ring || scene.way == AttentionWay::gather) && masked > 0 && options.sums)
         list.sentence(p.say("view.attention.facts.masked",
                             {arg("blocks", static_cast<int64_t>(masked)), arg("rank", rank.rank)}));
-    for (const auto* calls : {&rank.exchanges, &rank.home}) {
-        if (calls->empty() || !options.senders_covered.empty()) continue;
-        const trace::Event& event = input.trace.event(rank.rank, calls->front());
-        int64_t sent = 0;
-        bool told = true;
-        for (const int32_t id : *calls) {
-            const trace::Event& each = input.trace.event(rank.rank, id);
-            sent += each.sent_bytes;
-            told =
-                told && trace::tells_sent_bytes(each) && std::ranges::find(rank.open, id) == rank.open.end();
-        }
-        list.row(op_hue(event.op), std::string(name(event.op)) + " × " + std::to_string(calls->size()),
-                 std::string(name(event.op)), told ? format_bytes(sent) : "",
-                 std::string(input.trace.text(event.rule)), {"kernel", rank.rank, event.id});
-    }
+    if (options.senders_covered.empty()) call_rows(list, input.trace, rank);
     const bool table = (scene.way == AttentionWay::ring || scene.way == AttentionWay::gather) &&
                        options.sums && scene.n() <= AttentionPicture::kMostRows;
     const auto lines =

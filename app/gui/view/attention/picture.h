@@ -87,6 +87,7 @@ class AttentionPicture {
     float cards_height() const;
     void cards(Rect box);
     void card(Rect box, const Input& input, const AttentionScene& scene, const std::string& name);
+    std::string comparison_words(const std::string& gap) const;
     void comparison(Rect box);
 
     void tell();
