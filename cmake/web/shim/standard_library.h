@@ -313,7 +313,7 @@ struct web_subrange {
     constexpr auto data() const { return to_address(first); }
 };
 inline constexpr struct web_equal_range {
-    template <web::Range R, class T, class F = less<>, class P = identity>
+    template <web::Range R, class T, class F = less, class P = identity>
     constexpr auto operator()(R&& range, const T& value, F f = {}, P p = {}) const {
         const auto first = std::partition_point(std::begin(range), std::end(range), [&](auto&& each) {
             return std::invoke(f, std::invoke(p, each), value);
