@@ -90,7 +90,7 @@
       close();
       if (again) return;
       stage = document.createElement('div');
-      stage.className = 'stage wide';
+      stage.className = 'stage';
       var note = document.createElement('p');
       note.className = 'caption';
       note.textContent = words.live_note;
