@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 import unittest
 import urllib.parse
 from pathlib import Path
@@ -133,6 +134,12 @@ class SiteTest(unittest.TestCase):
                 # A document that is translated has the headings of its language.
                 if not name.startswith("en/docs/"):
                     self.assertEqual(page.ids, other.ids)
+
+    def test_the_site_says_the_same_in_both_languages(self):
+        with open(ROOT / "site/words.toml", "rb") as file:
+            words = tomllib.load(file)
+        fields = {language: {key: sorted(re.findall(r"\{\w+\}", text)) for key, text in texts.items()} for language, texts in words.items()}
+        self.assertEqual(fields["en"], fields["zh"])
 
     def test_a_lesson_has_steps_pictures_questions_and_the_live_page(self):
         text = (self.site / f"en/lessons/{LESSON}.html").read_text()
