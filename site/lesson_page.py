@@ -6,6 +6,7 @@ import json
 import marks
 from frame import relative
 
+WIDE = 900  # pixels of a picture
 MOST_ALT = 300  # letters of a picture's short text; the rest stands under it
 
 
@@ -46,7 +47,9 @@ class LessonPage:
         facts = "\n".join(html.escape(line) for line in lines)
         said = f"<details><summary>{words.html('picture_tells')}</summary><pre class=\"told\">{facts}</pre></details>" if lines else ""
         image = f'<img src="{file}" width="{width}" height="{height}" loading="lazy" alt="{self.alt(step, told)}">'
-        return f"""<figure>
+        # Views that take the window's whole width have words too small for a column.
+        wide = ' class="wide"' if width > WIDE else ""
+        return f"""<figure{wide}>
 <div class="picture" tabindex="0" role="region" aria-label="{words.html('picture_region')}">
 <a href="{file}" title="{words.html('picture_open')}">{image}</a>
 </div>
