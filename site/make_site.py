@@ -143,8 +143,8 @@ def main():
     if not program.is_file():
         raise SystemExit(f"site: {program} is not there; scripts/site builds it, or name another by --program")
     languages = [given.lang] if given.lang else list(LANGUAGES)
-    output = Output(given.output)
     found = lessons.find(root, given.lesson)
+    output = Output(given.output)
     drawn = lessons.draw_all(found, lessons.Painter(program, Path(given.cache), root), max(1, given.jobs))
     site = Site(root, output, languages, found, docs_pages.find(root), live if live.is_file() else None)
     write_all(site)
