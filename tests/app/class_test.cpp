@@ -36,6 +36,7 @@ void lesson_and_questions(ClassRoom& at) {
         const auto found = std::find(offers.begin(), offers.end(), "63_hsdp");
         REQUIRE(found != offers.end());
         CHECK(s["document"].is_null());
+        app.scroll_and_click("chapter6", kTop, 860);
         app.scroll_and_click("offer" + std::to_string(found - offers.begin()), kTop, 860);
         at.until("the lesson", [](const json& x) { return x["document"] == "63_hsdp"; });
     });

@@ -36,6 +36,16 @@ void mouse_wheel(ImGuiIO& io, float amount) {
 #endif
 }
 
+void enter_key(ImGuiIO& io, bool down) {
+#if IMGUI_VERSION_NUM >= 18700
+    io.AddKeyEvent(ImGuiKey_Enter, down);
+#else
+    constexpr int kPlace = 257;  // any: nothing else is mapped without a window
+    io.KeyMap[ImGuiKey_Enter] = kPlace;
+    io.KeysDown[kPlace] = down;
+#endif
+}
+
 }  // namespace
 
 std::shared_ptr<const session::Document> lesson(const std::string& folder) {
@@ -123,6 +133,14 @@ void Harness::type(const std::string& text) {
     for (const char c : text) {
         ImGui::GetIO().AddInputCharacter(static_cast<unsigned int>(static_cast<unsigned char>(c)));
         frames(1);
+    }
+}
+
+void Harness::enter() {
+    ImGuiIO& io = ImGui::GetIO();
+    for (const bool down : {true, false}) {
+        enter_key(io, down);
+        frames(2);
     }
 }
 

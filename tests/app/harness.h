@@ -35,6 +35,8 @@ class Harness {
     void key(window::Key key, bool shift = false, bool control = false);
     /// What a keyboard would type into the field that has the focus.
     void type(const std::string& text);
+    /// Enter, as the field that has the keyboard takes it.
+    void enter();
     /// Where a widget or a picture's shape stands: its middle. Throws when it is not on screen.
     view::Point widget(const std::string& id) const;
     view::Point shape(const std::string& kind, int64_t a, int64_t b = -1) const;

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "app/gui/sandbox/what_if.h"
+#include "app/gui/session/lesson_pictures.h"
 #include "app/gui/session/live_run.h"
 #include "app/gui/session/runner.h"
 #include "app/gui/session/sandbox_actions.h"
@@ -119,12 +120,19 @@ std::vector<WindowPlace> make_places() {
 
     Way welcome;
     welcome.act(session::OfferLessons{session::find_lessons({{test::source_root() + "/scenarios"}})});
+    // What the first chapters' lessons show, and the one that is gone on with.
+    for (const session::LessonCard& card : welcome.state().offers)
+        if (card.chapter <= 2 || card.number == 63)
+            welcome.act(session::ShowLessonPicture{card.id, session::lesson_picture(card.id)});
     add("welcome", welcome);
     session::Remembered remembered;
     remembered.recent = {{"/a/b.mscope", "b.mscope"},
                          {"/a/a_record_with_a_name_much_longer_than_the_column_it_stands_in.mscope",
                           "a_record_with_a_name_much_longer_than_the_column_it_stands_in.mscope"}};
     remembered.progress["63_hsdp"] = {7, {"a", "b"}, {{"q", "1"}}};
+    remembered.progress["11_processes"] = {2, {"a", "b"}, {}};
+    remembered.recent.insert(remembered.recent.begin(),
+                             {test::source_root() + "/scenarios/63_hsdp/scenario.toml", "63_hsdp"});
     add("welcome_again", Way(welcome).act(session::Remember{remembered}));
     add("loading", Way(welcome).act(session::ShowLoading{session::Loading{"63_hsdp", 1, 3}}));
 

@@ -82,6 +82,17 @@ void Stage::key(window::KeyPress press) {
         memory_.focus.clear();
         return;
     }
+    // On the welcome page the arrows walk from card to card.
+    const int right = press.key == Key::right  ? 1
+                      : press.key == Key::left ? -1
+                                               : 0,
+              down = press.key == Key::down ? 1
+                     : press.key == Key::up ? -1
+                                            : 0;
+    if (!state_.document && !typing_ && !press.control && (right != 0 || down != 0)) {
+        memory_.walk_focus(right, down);
+        return;
+    }
     if (const auto action = session::key_action(state_, press, typing_ || state_.palette)) act(*action);
 }
 

@@ -19,6 +19,7 @@
 #include "app/gui/main/state_dump.h"
 #include "app/gui/main/words.h"
 #include "app/gui/session/dropped.h"
+#include "app/gui/session/lesson_pictures.h"
 #include "app/gui/session/live_run.h"
 #include "app/gui/session/runner.h"
 #include "app/gui/session/session.h"
@@ -71,6 +72,7 @@ class WindowLoop::Loop {
         stage_.act(session::OfferLessons{session_.offers()});
         session_.on_news(window::GlfwWindow::wake);
         runner_.on_news(window::GlfwWindow::wake);
+        pictures_.on_news(window::GlfwWindow::wake);
         live_.on_news(window::GlfwWindow::wake);
         if (!options_.open.empty()) session_.open(options_.open);
         for (const std::string& path : options_.beside) session_.open_beside({path, !options_.view});
@@ -201,6 +203,11 @@ class WindowLoop::Loop {
             if (opened) first_document();
             any = true;
         }
+        const session::AppState& now = stage_.state();
+        for (const session::Action& picture : pictures_.news(now.loading || now.running || now.document)) {
+            stage_.act(picture);
+            any = true;
+        }
         const i18n::Language language = catalogue_language(stage_.state().language);
         for (const auto& news : {runner_.news(catalogue_, language), live_.news(catalogue_, language)})
             for (const session::Action& action : news) {
@@ -271,7 +278,10 @@ class WindowLoop::Loop {
             end_export();
         }
         if (effects.cancel_loading) session_.cancel();
+        if (effects.pictures) pictures_.want(*effects.pictures);
+        if (!effects.open.empty() || effects.open_text) pictures_.stop();
         for (const std::string& path : effects.open) session_.open(path);
+        if (effects.open_text) session_.open(*effects.open_text);
         for (const session::OpenBeside& next : effects.beside) session_.open_beside(next);
         if (effects.stop_run) runner_.stop();
         if (effects.run) {
@@ -370,6 +380,7 @@ class WindowLoop::Loop {
     window::GlHost host_;
     Stage stage_;
     session::Runner runner_;
+    session::LessonPictures pictures_;
     session::LiveRun live_;
     std::string saved_;                              ///< the sandbox's text that was saved last
     std::optional<session::RunRequest> run_, held_;  ///< what they were started with last

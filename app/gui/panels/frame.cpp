@@ -126,6 +126,7 @@ void draw_frame(Ui& ui, Memory& memory, float width, float height) {
     ui.draw = ImGui::GetWindowDrawList();
     const Rect whole{0, 0, width, height};
     if (ui.state.document) {
+        memory.pictures_wanted.clear();  // what was not made is asked for again
         document(ui, memory, width, height);
     } else {
         welcome(ui, memory, {0, kTopBar, width, height - kTopBar});
@@ -144,6 +145,7 @@ void draw_frame(Ui& ui, Memory& memory, float width, float height) {
     memory.told = memory.tells ? told(ui, memory) : std::string();
     ImGui::End();
     memory.activate = false;
+    memory.focus_moved = false;
 }
 
 }  // namespace meshscope::panels

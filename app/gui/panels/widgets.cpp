@@ -16,6 +16,34 @@ void Memory::move_focus(int direction) {
     std::ptrdiff_t at = found == order.end() ? (direction > 0 ? -1 : n) : found - order.begin();
     at = (at + direction + n) % n;
     focus = order[static_cast<size_t>(at)];
+    focus_moved = true;
+}
+
+void Memory::walk_focus(int right, int down) {
+    const auto from = boxes.find(focus);
+    if (from == boxes.end()) return move_focus(1);
+    const Rect a = from->second;
+    const auto middle = [&](const Rect& r) { return right != 0 ? r.y + r.h / 2 : r.x + r.w / 2; };
+    const auto length = [&](const Rect& r) { return right != 0 ? r.h : r.w; };
+    const std::string* best = nullptr;
+    float least = 0;
+    for (const auto& [id, b] : boxes) {
+        // Beyond the edge that lies there; how far, and how far aside.
+        const float ahead = right > 0   ? b.x - (a.x + a.w)
+                            : right < 0 ? a.x - (b.x + b.w)
+                            : down > 0  ? b.y - (a.y + a.h)
+                                        : a.y - (b.y + b.h);
+        if (ahead < -2) continue;
+        const float apart = std::abs(middle(b) - middle(a));
+        const float aside = std::max(0.0F, apart - (length(a) + length(b)) / 2);
+        const float far = ahead + 2 * aside + 0.01F * apart;  // of several straight ahead the middle one
+        if (best != nullptr && far >= least) continue;
+        best = &id;
+        least = far;
+    }
+    if (best == nullptr) return;
+    focus = *best;
+    focus_moved = true;
 }
 
 Touch touch(Ui& ui, Memory& memory, const std::string& id, Rect box, bool enabled) {

@@ -58,6 +58,12 @@ struct Memory {
     bool palette_open = false, palette_enter = false, palette_moved = false;
     bool tells = false;  ///< each frame also says as text what it shows
     std::string told;    ///< what the latest frame said so; "" where it was not asked
+    /// The welcome page: lessons that it shows without their pictures, in this frame and when they were last
+    /// asked for; chapters that were opened or folded by hand; which lessons are shown.
+    std::vector<std::string> pictures_shown, pictures_wanted;
+    std::map<int32_t, bool> chapters;
+    int lesson_filter = 0;
+    bool focus_moved = false;  ///< by the keyboard, since the latest frame: what has it comes into view
     int toured = -1;  ///< the lesson's card whose thumbnail moves, and for how long it has
     double tour_s = 0;
     bool scrubbing = false;
@@ -66,6 +72,8 @@ struct Memory {
 
     /// Moves the focus to the next (direction 1) or previous widget of the last frame.
     void move_focus(int direction);
+    /// Moves it to the nearest widget of the last frame in a direction: (1, 0) right, (0, 1) down.
+    void walk_focus(int right, int down);
 };
 
 /// How a widget stands with the pointer and the keyboard.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/gui/session/cursor_moves.h"
+#include "app/gui/session/lessons.h"
 #include "app/gui/session/open_runs.h"
 #include "app/gui/session/sandbox_actions.h"
 
@@ -275,6 +276,10 @@ struct Applier {
     void operator()(const Remember& a) const { s.remembered = a.remembered; }
     void operator()(const RestoreViewpoint& a) const { restore(s, a.place); }
     void operator()(const OfferLessons& a) const { s.offers = a.offers; }
+    void operator()(const WantPictures& a) const { effects.pictures = a.ids; }
+    void operator()(const ShowLessonPicture& a) const { s.lesson_pictures[a.id] = a.picture; }
+    void operator()(const OpenMesh& a) const { effects.open_text = mesh_request(a.dims); }
+    void operator()(const AskPath& a) const { s.asks_path = a.asks; }
     void operator()(const Tick& a) const { tick(s, a.seconds); }
 
     void operator()(const ToggleSandbox&) const {

@@ -205,23 +205,38 @@ struct RestoreViewpoint {
 struct OfferLessons {
     std::vector<LessonCard> offers;
 };
+/// The welcome page shows these lessons, whose pictures it has not.
+struct WantPictures {
+    std::vector<std::string> ids;
+};
+struct ShowLessonPicture {
+    std::string id;
+    std::shared_ptr<const LessonPicture> picture;  ///< null: its run could not be made
+};
+/// Runs a mesh of these dims, each of whose groups adds up once.
+struct OpenMesh {
+    std::vector<MeshDim> dims;
+};
+/// The welcome page's field for a path gets the keyboard; or it has it.
+struct AskPath {
+    bool asks = true;
+};
 struct Tick {
     double seconds;
 };  ///< time passes: playing, gliding, toasts
 
-using AnyAction =
-    std::variant<SetLanguage, SetTheme, SetScale, SetView, SetClock, SetCursor, StepHop, StepEvent, JumpTo,
-                 TogglePlay, SetSpeed, SelectRank, SelectEvent, SelectGroup, SelectChunk, SelectCell,
-                 SelectParameter, MoveSelection, SetTraffic, SetAlgorithms, SetForm, SetSlice, BeRank,
-                 ClearSelection, GoToLessonStep, BackToLesson, ShowRunOfStep, GoToEnd, ToggleEnd, Guess,
-                 ShowHint, Check, Reveal, SetRange, SetSplit, ToggleLesson, ToggleDrawer, ToggleKeySheet,
-                 DismissError, ShowToast, CopyText, OpenPath, CloseDocument, ShowDocument, OpenBeside,
-                 AddDocument, BringToFront, SelectInRun, CloseRun, SetLaneRank, ShowError, ShowLoading,
-                 CancelLoading, SetReducedMotion, ToggleExport, StartExport, AskReplace, CancelExport,
-                 ShowExporting, TogglePalette, TogglePresenter, ToggleNotes, CopyView, CopyCommand, Remember,
-                 RestoreViewpoint, OfferLessons, Tick, ToggleSandbox, StartExercise, EditSandbox, UndoEdit,
-                 RedoEdit, RunSandbox, StopRun, AskWhatIf, AskCall, AskSave, SaveSandbox, ShowRunning,
-                 RunEnded, RunRefused, SaveEnded, StartLive, LetGo, StopLive, ShowLive>;
+using AnyAction = std::variant<
+    SetLanguage, SetTheme, SetScale, SetView, SetClock, SetCursor, StepHop, StepEvent, JumpTo, TogglePlay,
+    SetSpeed, SelectRank, SelectEvent, SelectGroup, SelectChunk, SelectCell, SelectParameter, MoveSelection,
+    SetTraffic, SetAlgorithms, SetForm, SetSlice, BeRank, ClearSelection, GoToLessonStep, BackToLesson,
+    ShowRunOfStep, GoToEnd, ToggleEnd, Guess, ShowHint, Check, Reveal, SetRange, SetSplit, ToggleLesson,
+    ToggleDrawer, ToggleKeySheet, DismissError, ShowToast, CopyText, OpenPath, CloseDocument, ShowDocument,
+    OpenBeside, AddDocument, BringToFront, SelectInRun, CloseRun, SetLaneRank, ShowError, ShowLoading,
+    CancelLoading, SetReducedMotion, ToggleExport, StartExport, AskReplace, CancelExport, ShowExporting,
+    TogglePalette, TogglePresenter, ToggleNotes, CopyView, CopyCommand, Remember, RestoreViewpoint,
+    OfferLessons, WantPictures, ShowLessonPicture, OpenMesh, AskPath, Tick, ToggleSandbox, StartExercise,
+    EditSandbox, UndoEdit, RedoEdit, RunSandbox, StopRun, AskWhatIf, AskCall, AskSave, SaveSandbox,
+    ShowRunning, RunEnded, RunRefused, SaveEnded, StartLive, LetGo, StopLive, ShowLive>;
 
 /// Any of them. How a variant of so many kinds is copied, moved and put away is compiled once, not in every
 /// panel that acts.
@@ -250,6 +265,8 @@ class Action {
 struct Effects {
     std::vector<std::string> copy;   ///< to the clipboard
     std::vector<std::string> open;   ///< paths and lesson names
+    std::optional<RunRequest> open_text;               ///< a scenario that no file holds, to be run and shown
+    std::optional<std::vector<std::string>> pictures;  ///< lessons whose pictures are wanted
     std::vector<OpenBeside> beside;  ///< the same, to stand beside what is open
     std::vector<Message> tell;       ///< what is to be told in a toast
     std::optional<RunRequest> run;   ///< to be run while the window goes on

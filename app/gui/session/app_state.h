@@ -102,7 +102,15 @@ struct MeshDim {
 struct LessonCard {
     std::string id;  ///< what opens it
     Text title, subtitle;
-    std::vector<MeshDim> mesh;  ///< for its thumbnail
+    std::vector<MeshDim> mesh;        ///< for its thumbnail, until its run is there
+    int32_t number = 0, chapter = 0;  ///< 63 and 6 of "63_hsdp"; 0 for others
+    std::string words = {};           ///< what a search looks through, Latin letters in lower case
+};
+
+/// What the welcome page draws a lesson's picture from: its own run, at a step that shows most.
+struct LessonPicture {
+    std::shared_ptr<const Document> run;
+    int32_t step = 0;
 };
 
 /// Where an export would go, asked before it is made.
@@ -226,6 +234,9 @@ struct AppState {
     std::optional<ErrorBox> error;
     std::optional<Toast> toast;
     std::vector<LessonCard> offers;
+    /// By the cards' ids, as far as they were made; null: there is none to be had.
+    std::map<std::string, std::shared_ptr<const LessonPicture>> lesson_pictures;
+    bool asks_path = false;  ///< the welcome page's field for a path is to have the keyboard
 };
 
 /// The clock on show; null without a document.

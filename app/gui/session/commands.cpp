@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/gui/session/cursor_moves.h"
+#include "app/gui/session/lessons.h"
 #include "app/gui/view/attention/scene.h"
 #include "app/gui/view/matrices.h"
 #include "app/gui/view/pipeline_blocks.h"
@@ -215,9 +216,12 @@ std::vector<Command> others() {
         {"keys.first_lesson",
          {{Key::enter}},
          [](const AppState& s) {
-             return !s.document && !s.loading && !s.offers.empty() ? Done(OpenPath{s.offers.front().id})
-                                                                   : Done();
+             const auto next = !s.document && !s.loading ? go_on_with(s) : std::nullopt;
+             return next ? Done(OpenPath{s.offers[*next].id}) : Done();
          }},
+        {"keys.open_path",
+         {control(Key::o)},
+         [](const AppState& s) { return !s.document && !s.loading ? Done(AskPath{}) : Done(); }},
     };
 }
 

@@ -1,13 +1,16 @@
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <tuple>
 
 #include "app/gui/session/dropped.h"
 #include "app/gui/session/lesson_document.h"
+#include "app/gui/session/lessons.h"
 #include "app/gui/session/session.h"
 #include "backends/registry.h"
 #include "core/base/error.h"
+#include "core/base/text_file.h"
 #include "core/run/run.h"
 #include "core/run/simulated_pipeline.h"
 #include "core/run/variant.h"
@@ -198,6 +201,12 @@ std::vector<LessonCard> find_lessons(const LessonFolders& folders) {
                     scenario::read_scenario((entry.path() / "scenario.toml").string());
                 LessonCard offer;
                 offer.id = scenario.path;
+                const std::string folder = entry.path().filename().string();
+                offer.chapter = scenario::chapter_of_folder(folder);
+                if (offer.chapter > 0) offer.number = std::atoi(folder.c_str());
+                offer.words = searched(folder);
+                for (const char* file : {"lesson.en.md", "lesson.zh.md", "scenario.toml"})
+                    offer.words += "\n" + searched(read_text_file((entry.path() / file).string()));
                 offer.title = scenario.title;
                 std::string shape;
                 for (std::size_t d = 0; d < scenario.mesh_shape.size(); ++d) {

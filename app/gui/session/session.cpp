@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "app/gui/session/runner.h"
 #include "app/i18n/error_text.h"
 
 namespace meshscope::session {
@@ -19,6 +20,11 @@ void Session::on_news(std::function<void()> wake) {
 void Session::open(const std::string& what) {
     waiting_.clear();
     start({what, false, false});
+}
+
+void Session::open(const RunRequest& text) {
+    waiting_.clear();
+    start({text.name, false, false, {}, {}, {}, text});
 }
 
 void Session::open_beside(const OpenBeside& next) {
@@ -55,6 +61,7 @@ void Session::start(Job job) {
     maker_ = std::make_unique<Maker>(
         shown_,
         [job = job_, folders = folders_](const Maker::Steps& progress, const std::atomic<bool>* cancel) {
+            if (job.text) return run_text(*job.text, progress, cancel);
             if (job.retime) return retimed(*job.retime, job.what);
             return load_document(job.what, folders, progress, cancel, job.strategy, job.resume);
         },

@@ -59,6 +59,8 @@ class Session {
     /// Starts opening; what was being opened or waits to be is given up. What the scenario compares with
     /// follows by itself.
     void open(const std::string& what);
+    /// The same of a scenario that no file holds.
+    void open(const RunRequest& text);
     /// Opens one more to stand beside it, after what is being opened.
     void open_beside(const OpenBeside& next);
     /// Plays a run again under the profile in a file, to stand beside it.
@@ -74,6 +76,7 @@ class Session {
         bool beside = false, look = false;
         std::string strategy = {}, resume = {};
         std::shared_ptr<const Document> retime = {};  ///< play this again under the profile `what`
+        std::optional<RunRequest> text = {};          ///< run this; `what` is its name
     };
     void add(Job job);
     void start(Job job);
