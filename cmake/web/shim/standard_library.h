@@ -323,6 +323,13 @@ inline constexpr struct web_equal_range {
         return web_subrange<remove_const_t<decltype(first)>>{first, last};
     }
 } equal_range{};
+inline constexpr struct web_unique {
+    template <web::Range R>
+    constexpr auto operator()(R&& range) const {
+        const auto last = std::end(range), first = std::unique(std::begin(range), last);
+        return web_subrange<remove_const_t<decltype(first)>>{first, last};
+    }
+} unique{};
 
 }  // namespace ranges
 #endif
