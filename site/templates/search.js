@@ -69,20 +69,18 @@
     var begin = places.length ? Math.max(0, Math.min.apply(null, places) - 50) : 0, end = Math.min(text.length, begin + 180);
     // Not in the middle of a word.
     while (begin > 0 && begin < end && letter(low, begin - 1) && letter(low, begin)) begin--;
-    var pieces = [[begin > 0 ? '… ' : '', false]], at = begin;
-    while (at < end) {
-      var next = end, length = 0;
-      wanted.forEach(function (term) {
-        var place = find(low, term, at);
-        if (place >= 0 && (place < next || (place === next && term.text.length > length))) {
-          next = place;
-          length = term.text.length;
-        }
-      });
-      pieces.push([text.slice(at, next), false]);
-      if (next < end) pieces.push([text.slice(next, next + length), true]);
-      at = next + Math.max(length, next < end ? 1 : 0);
-      if (next >= end) break;
+    // Pairs of Chinese characters overlap, so what was asked for is marked letter by letter.
+    var asked = [];
+    wanted.forEach(function (term) {
+      for (var place = find(low, term, begin); place >= 0 && place < end; place = find(low, term, place + 1)) {
+        for (var each = 0; each < term.text.length; each++) asked[place + each] = true;
+      }
+    });
+    var pieces = [[begin > 0 ? '… ' : '', false]];
+    for (var at = begin, from = begin; at < end; at++) {
+      if (at + 1 < end && !asked[at + 1] === !asked[at]) continue;
+      pieces.push([text.slice(from, at + 1), !!asked[at]]);
+      from = at + 1;
     }
     pieces.push([end < text.length ? ' …' : '', false]);
     return pieces;
