@@ -182,6 +182,19 @@ TEST_CASE("chapters fold and open, cards are reached by arrows, Enter opens the 
     CHECK(app.stage().take_effects().open == std::vector<std::string>{course()[index].id});
 }
 
+TEST_CASE("what to go on with opens by a press and by Enter") {
+    Page app;
+    app.click(app.widget("continue"));
+    CHECK(app.stage().take_effects().open == std::vector<std::string>{course()[0].id});
+    session::Remembered remembered;
+    remembered.progress["63_hsdp"] = {7, {"a"}, {}};
+    remembered.recent = {{id_of("63_hsdp"), "63_hsdp"}};
+    app.stage().act(session::Remember{remembered});
+    app.frames(2);
+    app.key(Key::enter);
+    CHECK(app.stage().take_effects().open == std::vector<std::string>{id_of("63_hsdp")});
+}
+
 TEST_CASE("pictures are wanted of the lessons that are seen, once") {
     Page app;
     const session::Effects effects = app.stage().take_effects();
