@@ -1,6 +1,7 @@
 #include "app/gui/panels/welcome.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "app/gui/view/fitting.h"
 

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/gui/panels/strokes.h"

@@ -5,6 +5,8 @@
 #include <cctype>
 #include <filesystem>
 #include <sstream>
+#include <string_view>
+#include <utility>
 
 namespace meshscope::session {
 namespace {
