@@ -4,7 +4,7 @@
 #include "tests/test.h"
 
 using namespace meshscope;
-using test::Case;
+using test::BadScenario;
 using test::changes_in;
 using test::mistakes;
 
@@ -35,7 +35,7 @@ int64_t number(const Message& message, const std::string& name) {
 }  // namespace
 
 TEST_CASE("a call that no rank could make is refused, with the place of the mistake") {
-    const std::vector<Case> cases{
+    const std::vector<BadScenario> cases{
         {"no op", kFour + "elements = 2\n", {"4:1 scenario.missing_either"}},
         {"an unknown op", kFour + "op = \"allreduce\"\nelements = 2\n", {"5:6 scenario.unknown_word"}},
         {"op and work", kFour + "op = \"barrier\"\nwork = \"read\"\n", {"6:1 scenario.keys_exclude"}},
@@ -134,7 +134,7 @@ TEST_CASE("a call that no rank could make is refused, with the place of the mist
          kFour + "op = \"scatter\"\nelements = 6\nroot = 9\n[[call]]\nop = \"gather\"\n",
          {"6:12 scenario.call_parts", "7:8 scenario.call_member", "8:1 scenario.missing_key"}},
     };
-    for (const Case& each : cases) {
+    for (const BadScenario& each : cases) {
         INFO(each.what);
         CHECK(mistakes(each.text) == each.expected);
     }

@@ -10,7 +10,7 @@ using namespace meshscope::test;
 
 namespace {
 
-std::vector<Case> cases() {
+std::vector<BadScenario> cases() {
     return {
         // mesh
         {"a mesh larger than the world",
@@ -387,7 +387,7 @@ std::vector<Case> cases() {
 }  // namespace
 
 TEST_CASE("every kind of mistake in mesh and parallel is found at its line and column") {
-    for (const Case& c : cases()) {
+    for (const BadScenario& c : cases()) {
         INFO(c.what << "\n" << c.text);
         CHECK(mistakes(c.text) == c.expected);
     }

@@ -11,7 +11,7 @@ using namespace meshscope::test;
 
 namespace {
 
-std::vector<Case> cases() {
+std::vector<BadScenario> cases() {
     return {
         // syntax, as toml++ finds it: line and column in code points
         {"an empty file",
@@ -277,7 +277,7 @@ const Diagnostic& only(const InputError& error) {
 }  // namespace
 
 TEST_CASE("every kind of mistake is found at its line and column") {
-    for (const Case& c : cases()) {
+    for (const BadScenario& c : cases()) {
         INFO(c.what << "\n" << c.text);
         CHECK(mistakes(c.text) == c.expected);
     }
@@ -361,7 +361,7 @@ TEST_CASE("deep nesting is refused, not followed") {
 
 TEST_CASE("a text with a NUL is refused where it stands, and nothing is read by the name before it") {
     const std::string nul = "\\u0000";
-    const std::vector<Case> cases{
+    const std::vector<BadScenario> cases{
         {"a folder",
          kTrain + "[checkpoint]\nevery = 1\nfolder = \"a" + nul + "b\"\n",
          {"9:10 scenario.text_with_nul"}},
@@ -377,7 +377,7 @@ TEST_CASE("a text with a NUL is refused where it stands, and nothing is read by 
         {"an id",
          kTrain + "[[check]]\nid = \"a" + nul + "\"\nsql = \"SELECT 1\"\n",
          {"8:6 scenario.text_with_nul"}}};
-    for (const Case& one : cases) {
+    for (const BadScenario& one : cases) {
         INFO(one.what);
         CHECK(mistakes(one.text) == one.expected);
     }

@@ -33,7 +33,8 @@ inline std::string changes_in(const Message& hint) {
     return changes ? to_text(*changes) : describe(hint);
 }
 
-struct Case {
+/// A scenario that is refused, and all that is said of it.
+struct BadScenario {
     const char* what;
     std::string text;
     std::vector<std::string> expected;
