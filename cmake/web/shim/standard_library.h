@@ -295,6 +295,12 @@ inline constexpr struct web_reverse {
         std::reverse(std::begin(range), std::end(range));
     }
 } reverse{};
+inline constexpr struct web_stable_partition {
+    template <web::Range R, class F>
+    constexpr void operator()(R&& range, F f) const {
+        std::stable_partition(std::begin(range), std::end(range), f);
+    }
+} stable_partition{};
 inline constexpr struct web_rotate {
     template <web::Range R, class I>
     constexpr void operator()(R&& range, I middle) const {
