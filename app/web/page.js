@@ -2,7 +2,8 @@
 // files to the visitor. Nothing here asks the network for anything, and the page's content policy forbids it.
 'use strict';
 var Module = (function () {
-  var chinese = /^zh/i.test((navigator.languages && navigator.languages[0]) || navigator.language || '');
+  var asked = new URLSearchParams(location.hash.slice(1));
+  var chinese = /^zh/i.test(asked.get('lang') || (navigator.languages && navigator.languages[0]) || navigator.language || '');
   var words = chinese
     ? { loading: 'Meshscope 正在启动…', whole: '在新标签页打开 ↗',
         no_graphics: '这个浏览器不提供 WebGL 2，Meshscope 无法绘图。请换一个较新的浏览器，或者打开硬件加速（设置 → 系统）。',
@@ -24,8 +25,8 @@ var Module = (function () {
   tell(words.loading);
 
   // #embed=1: a frame in a course page or a notebook. It takes neither the keyboard nor the wheel from the page around it
-  // before it is pressed, and a strip above it leads to the same place in a tab of its own.
-  var embedded = new URLSearchParams(location.hash.slice(1)).get('embed') === '1';
+  // before it is pressed, and a strip above it opens what it was opened with in a tab of its own.
+  var embedded = asked.get('embed') === '1';
   if (embedded) {
     var strip = document.getElementById('strip'), whole = strip.querySelector('a');
     whole.textContent = words.whole;
@@ -34,6 +35,10 @@ var Module = (function () {
     canvas.addEventListener('wheel', function (event) {
       if (document.activeElement !== canvas) event.stopImmediatePropagation();
     }, true);
+    // A finger scrolls the page around it likewise.
+    canvas.style.touchAction = 'pan-y';
+    canvas.addEventListener('focus', function () { canvas.style.touchAction = ''; });
+    canvas.addEventListener('blur', function () { canvas.style.touchAction = 'pan-y'; });
   }
   // This page at a place: name, value, name, value; null: where it was opened, unembedded.
   function link_to(place) {

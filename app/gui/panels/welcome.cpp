@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "app/gui/panels/layout.h"
 #include "app/gui/view/fitting.h"
 
 namespace meshscope::panels {
@@ -10,7 +11,7 @@ namespace meshscope::panels {
 void welcome(Ui& ui, Memory& memory, Rect box) {
     ui.panel = "welcome";
     memory.pictures_shown.clear();
-    const bool narrow = box.w < 820;
+    const bool narrow = box.w < kOneColumn;
     const float left = narrow ? box.w : std::clamp(box.w * 0.22F, 280.0F, 400.0F);
     {
         // Narrow, all stands in one column that scrolls; else the two scroll by themselves.
@@ -27,7 +28,9 @@ void welcome(Ui& ui, Memory& memory, Rect box) {
         const float y = welcome_lessons(ui, memory, {at.x + 24, region.top() + 18, at.w - 48, at.h - 34});
         region.content_ends(y + 16);
     }
-    if (memory.pictures_shown == memory.pictures_wanted) return;
+    // What is opened ends their making: they are asked for again where that comes to nothing.
+    if (ui.state.loading) memory.pictures_wanted.clear();
+    if (ui.state.loading || memory.pictures_shown == memory.pictures_wanted) return;
     memory.pictures_wanted = memory.pictures_shown;
     ui.act(session::WantPictures{memory.pictures_wanted});
 }

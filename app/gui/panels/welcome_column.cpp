@@ -88,8 +88,10 @@ std::optional<std::vector<session::MeshDim>> typed_mesh(const Memory& memory) {
     for (std::size_t d = 0; d < kDims.size(); ++d) {
         const std::string& field = memory.fields.at("mesh" + std::to_string(d));
         const bool digits = std::ranges::all_of(field, [](unsigned char c) { return std::isdigit(c) != 0; });
-        if (!digits || field.size() > 3) return std::nullopt;
-        const int64_t size = field.empty() ? 1 : std::stoll(field);
+        if (!digits) return std::nullopt;
+        int64_t size = field.empty() ? 1 : 0;
+        for (const char c : field)
+            size = std::min<int64_t>(size * 10 + (c - '0'), session::kMostMeshRanks + 1);
         if (size < 1) return std::nullopt;
         if (size > 1) dims.push_back({kDims[d], size});
     }

@@ -40,7 +40,7 @@ Grid grid_of(const Ui& ui, float w) {
 }
 
 bool is_true_or_false(const LessonCard& card) {
-    return card.id.find("_true_") != std::string::npos;
+    return session::folder_of(card).find("_true_") != std::string::npos;
 }
 
 void lesson(Ui& ui, Memory& memory, std::size_t index, Rect box, float picture) {
@@ -184,13 +184,15 @@ std::set<int32_t> open_chapters(const Ui& ui, const Memory& memory, const std::v
     return open;
 }
 
-/// "All 48", "To do 35", "Is it true? 11": which lessons are shown. Returns the y below.
-float filters(Ui& ui, Memory& memory, float x0, float right, float y,
+/// "All 48", "To do 35", "Is it true? 11": which lessons are shown. Beside the search where they have room,
+/// else below it; returns the y below all.
+float filters(Ui& ui, Memory& memory, float left, float x0, float right, float y,
               const std::vector<std::string>& labels) {
     float wide = 0;
     for (const std::string& label : labels) wide += ui.width(label, Face::mono) + 24 + 6;
-    if (x0 + wide > right) return y;
-    float x = right - wide + 6;
+    const bool beside = x0 + wide <= right;
+    float x = beside ? right - wide + 6 : left;
+    if (!beside) y += 38 + 6;
     for (std::size_t i = 0; i < labels.size(); ++i) {
         const float w = ui.width(labels[i], Face::mono) + 24;
         if (chip(ui, memory, "lesson_filter" + std::to_string(i), {x, y + 2, w, 34}, labels[i],
@@ -198,7 +200,7 @@ float filters(Ui& ui, Memory& memory, float x0, float right, float y,
             memory.lesson_filter = static_cast<int>(i);
         x += w + 6;
     }
-    return y;
+    return y + 38;
 }
 
 /// "/" anywhere puts the keyboard into the search.
@@ -256,11 +258,11 @@ float welcome_lessons(Ui& ui, Memory& memory, Rect box) {
         open_ones += session::reached(ui.state, card) != Reached::done ? 1 : 0;
         statements += is_true_or_false(card) ? 1 : 0;
     }
-    filters(ui, memory, search_x + search_w + cap + 24, box.x + box.w, box.y,
-            {ui.say("ui.welcome.all", {{"n", static_cast<int64_t>(offers.size())}}),
-             ui.say("ui.welcome.todo", {{"n", open_ones}}),
-             ui.say("ui.welcome.statements", {{"n", statements}})});
-    float y = box.y + 38 + 12;
+    const float below = filters(ui, memory, box.x, search_x + search_w + cap + 24, box.x + box.w, box.y,
+                                {ui.say("ui.welcome.all", {{"n", static_cast<int64_t>(offers.size())}}),
+                                 ui.say("ui.welcome.todo", {{"n", open_ones}}),
+                                 ui.say("ui.welcome.statements", {{"n", statements}})});
+    float y = below + 12;
     const std::string query = memory.fields["lesson_search"];
     const auto wanted = [&](std::size_t i) {
         return memory.lesson_filter == 1   ? session::reached(ui.state, offers[i]) != Reached::done

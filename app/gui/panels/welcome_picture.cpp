@@ -143,12 +143,16 @@ void lesson_thumbnail(Ui& ui, Memory& memory, const session::LessonCard& card, R
 
 float tour_of(Ui& ui, Memory& memory, int card, const Touch& touched) {
     constexpr double kSeconds = 2.5;
-    if (ui.state.reduced_motion || !(touched.hovered || touched.focused)) {
+    // Of the card under the pointer and the one with the keyboard the first alone moves.
+    const bool another =
+        !touched.hovered && memory.toured >= 0 && memory.toured != card && memory.tour_hovered;
+    if (ui.state.reduced_motion || !(touched.hovered || touched.focused) || another) {
         if (memory.toured == card) memory.toured = -1;
         return -1;
     }
     if (memory.toured != card) memory.tour_s = 0;
     memory.toured = card;
+    memory.tour_hovered = touched.hovered;
     memory.tour_s += static_cast<double>(ImGui::GetIO().DeltaTime);
     if (memory.tour_s >= kSeconds) return -1;
     ui.moving = true;

@@ -66,6 +66,7 @@ struct Memory {
     bool focus_moved = false;  ///< by the keyboard, since the latest frame: what has it comes into view
     int toured = -1;  ///< the lesson's card whose thumbnail moves, and for how long it has
     double tour_s = 0;
+    bool tour_hovered = false;  ///< the pointer moves it, not the keyboard's focus
     bool scrubbing = false;
     int64_t drag_begin_ns = 0, drag_end_ns = 0;
     float drag_x = 0, drag_y = 0, drag_scroll = 0;

@@ -11,10 +11,6 @@
 namespace meshscope::session {
 namespace {
 
-std::string folder_of(const LessonCard& card) {
-    return std::filesystem::path(card.id).parent_path().filename().string();
-}
-
 bool has_all(const std::string& text, const std::vector<std::string>& words) {
     return std::ranges::all_of(words, [&](const std::string& word) { return text.find(word) != text.npos; });
 }
@@ -22,12 +18,19 @@ bool has_all(const std::string& text, const std::vector<std::string>& words) {
 /// How good a hit is: 0 the best; nothing where it is none.
 std::optional<int> rank_of(const LessonCard& card, const std::vector<std::string>& words) {
     if (words.size() == 1 && card.number > 0 && std::to_string(card.number).starts_with(words[0])) return 0;
+    // A number alone is a lesson's, not one of the thousands in the texts.
+    if (words.size() == 1 && words[0].find_first_not_of("0123456789") == std::string::npos)
+        return std::nullopt;
     if (has_all(searched(card.title.en), words) || has_all(searched(card.title.zh), words)) return 1;
     if (has_all(card.words, words)) return 2;
     return std::nullopt;
 }
 
 }  // namespace
+
+std::string folder_of(const LessonCard& card) {
+    return std::filesystem::path(card.id).parent_path().filename().string();
+}
 
 std::vector<Chapter> chapters_of(const std::vector<LessonCard>& offers) {
     std::vector<Chapter> chapters;
@@ -41,8 +44,12 @@ std::vector<Chapter> chapters_of(const std::vector<LessonCard>& offers) {
 }
 
 std::string searched(std::string text) {
-    for (char& c : text)
+    constexpr std::string_view kWideSpace = "　";
+    for (std::size_t at; (at = text.find(kWideSpace)) != text.npos;) text.replace(at, kWideSpace.size(), " ");
+    for (char& c : text) {
         if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+        if (c == '-') c = '_';
+    }
     return text;
 }
 
@@ -81,7 +88,12 @@ std::optional<std::size_t> go_on_with(const AppState& state) {
     return offers.empty() ? std::nullopt : std::optional<std::size_t>(0);
 }
 
-std::optional<std::vector<MeshDim>> mesh_named(const std::string& query) {
+std::optional<std::vector<MeshDim>> mesh_named(const std::string& typed) {
+    std::string query = searched(typed);
+    for (const std::string_view sign :
+         {"×", "，", "、"})  // as the page writes a mesh, and as Chinese keyboards do
+        for (std::size_t found; (found = query.find(sign)) != query.npos;)
+            query.replace(found, sign.size(), ",");
     std::vector<int64_t> sizes;
     std::size_t at = 0;
     const auto skip = [&](std::string_view letters) {

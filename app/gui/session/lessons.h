@@ -15,6 +15,9 @@ struct Chapter {
     std::vector<std::size_t> offers;
 };
 
+/// The name of the folder that a lesson lies in: "63_hsdp".
+std::string folder_of(const LessonCard& card);
+
 /// The offers by chapter, those without one last. Cost: linear.
 std::vector<Chapter> chapters_of(const std::vector<LessonCard>& offers);
 
@@ -23,7 +26,8 @@ std::vector<Chapter> chapters_of(const std::vector<LessonCard>& offers);
 /// them for an empty query. Cost: linear in the texts.
 std::vector<std::size_t> find_lessons_by(const std::vector<LessonCard>& offers, const std::string& query);
 
-/// "A", "É" and "数" as a search compares them: Latin capitals become small letters.
+/// A text as a search compares it: capitals of ASCII become small letters, "-" is "_" (all-reduce is
+/// all_reduce), and Chinese wide spaces are spaces.
 std::string searched(std::string text);
 
 /// How far the reader is in a lesson.
@@ -38,9 +42,9 @@ std::optional<std::size_t> go_on_with(const AppState& state);
 
 inline constexpr int64_t kMostMeshRanks = 64;
 
-/// The mesh that a search asks for: "2,2,2" or "4 x 2", up to three sizes from 1 on and kMostMeshRanks ranks;
-/// the dims are named replicate, shard and tp from the right. Nothing for other words.
-std::optional<std::vector<MeshDim>> mesh_named(const std::string& query);
+/// The mesh that a search asks for: "2,2,2", "4 x 2" or "2 × 2", two or three sizes from 1 on and at most
+/// kMostMeshRanks ranks; the first dim is named replicate, then shard, then tp. Nothing for other words.
+std::optional<std::vector<MeshDim>> mesh_named(const std::string& typed);
 
 /// A scenario of calls alone: on a mesh of these dims each dim's groups make one all_reduce.
 RunRequest mesh_request(const std::vector<MeshDim>& dims);

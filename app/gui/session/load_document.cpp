@@ -205,8 +205,9 @@ std::vector<LessonCard> find_lessons(const LessonFolders& folders) {
                 offer.chapter = scenario::chapter_of_folder(folder);
                 if (offer.chapter > 0) offer.number = std::atoi(folder.c_str());
                 offer.words = searched(folder);
-                for (const char* file : {"lesson.en.md", "lesson.zh.md", "scenario.toml"})
-                    offer.words += "\n" + searched(read_text_file((entry.path() / file).string()));
+                for (const char* file : {"lesson.en.md", "lesson.zh.md", "pytorch.py"})
+                    if (fs::exists(entry.path() / file))
+                        offer.words += "\n" + searched(read_text_file((entry.path() / file).string()));
                 offer.title = scenario.title;
                 std::string shape;
                 for (std::size_t d = 0; d < scenario.mesh_shape.size(); ++d) {
