@@ -181,7 +181,9 @@ def _lines(file: pathlib.Path, ids: Sequence[str]) -> List[str]:
     """The answers of a file, one a question: a .txt has a line each, a .json a list, or an object by question."""
     text = _text_of(file)
     if file.suffix.lower() == ".txt":
-        return text.splitlines()
+        # As the program reads lines: str.splitlines also cuts at form feeds and at Unicode's separators.
+        lines = text.replace("\r\n", "\n").split("\n")
+        return lines if lines[-1] else lines[:-1]
     try:
         given = json.loads(text)
     except (ValueError, RecursionError) as error:

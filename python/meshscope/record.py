@@ -15,7 +15,8 @@ from .errors import NotRecorded, QueryError
 from .program import run_program
 from .rows import (Buffer, Collective, Compute, Dependency, Event, Group, Hop, Loss, MemoryChange, Operand, ParameterRun,
                    Peak, Rank, Rows, Step, Weight, html_table)
-from .trace_file import TraceFile, damaged, exact, exact_numbers
+from .trace_file import TraceFile, damaged, exact, exact_numbers, numbers_text
+from .values import alternatives, list_alternatives, ranks_text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,7 +68,8 @@ class Record:
     """A recorded run. `meshscope.open(FILE)` and `meshscope.run(SCENARIO)` give one.
 
     Each method reads one view of docs/trace.md and gives its rows as `Rows`. Where it takes conditions, each is a column
-    and its value, or a list of values: `record.collectives(rank=0, step=1, op=["all_gather", "reduce_scatter"])`.
+    and its value, or several of them in a list, an array or a column of a DataFrame:
+    `record.collectives(rank=0, step=1, op=["all_gather", "reduce_scatter"])`.
     What the run's level left out raises `NotRecorded`.
     """
 
@@ -140,12 +142,13 @@ class Record:
             if name not in kind._fields:
                 raise TypeError(f"there is no column {name}; there are: {', '.join(kind._fields)}")
             column = f'"{name}"'
-            wanted = list(wanted) if isinstance(wanted, (list, set, frozenset, range)) else [wanted]
             if (kind, name) in _READ:  # stored as the text of a list
-                wanted = [w if w is None else json.dumps(list(w)) if isinstance(w, tuple) else w for w in wanted]
-            known = [w for w in wanted if w is not None]
+                allowed = list_alternatives(wanted, numbers_text if name == "numbers" else ranks_text)
+            else:
+                allowed = alternatives(wanted)
+            known = [value for value in allowed if value is not None]
             terms = [f"{column} IN ({', '.join('?' * len(known))})"]
-            if None in wanted:
+            if len(known) < len(allowed):
                 terms.append(f"{column} IS NULL")
             where.append(f"({' OR '.join(terms)})")
             values += known
@@ -182,11 +185,14 @@ class Record:
         return self._read(MemoryChange, "memory", "rank, ordinal", conditions)
 
     def peaks(self) -> Rows[Peak]:
-        """Each rank's highest point, and what was alive there. Ranks of which nothing is known have no row."""
+        """Each rank's highest point, and what was alive there; `offloaded` lies in the host's memory and is left out.
+
+        Ranks of which nothing is known have no row.
+        """
         alive: Dict[int, Dict[str, int]] = {}
         for rank, category, held in self._file.query(
             "SELECT m.rank, m.category, sum(m.delta_bytes) FROM memory m JOIN ranks r ON r.rank = m.rank WHERE m.ordinal <= "
-            "r.peak_ordinal GROUP BY m.rank, m.category HAVING sum(m.delta_bytes) > 0"
+            "r.peak_ordinal AND m.category <> 'offloaded' GROUP BY m.rank, m.category HAVING sum(m.delta_bytes) > 0"
         )[1]:
             alive.setdefault(rank, {})[category] = held
         rows = self._file.query(

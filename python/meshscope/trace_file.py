@@ -15,6 +15,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from .checksum import sum_of
 from .errors import NotRecorded, QueryError, RecordError
+from .values import bound
 
 APPLICATION_ID = 0x4D536370  # "MScp"
 NEWEST_VERSION = 4
@@ -141,12 +142,17 @@ def _shortest(number: float) -> str:
     return text
 
 
+def numbers_text(numbers: Sequence[Any]) -> str:
+    """float32 numbers as `buffers` and `operands` have them."""
+    return "[" + ", ".join(map(_shortest, numbers)) + "]"
+
+
 def _number_list(block: Optional[bytes], following: Optional[bytes], first: int, n: int) -> Optional[str]:
     """n float32 numbers from `first` on, of two blocks one behind the other, as a JSON array."""
     data = (block or b"") + (following or b"")
     if first < 0 or n < 0 or 4 * (first + n) > len(data):
         return None
-    return "[" + ", ".join(map(_shortest, struct.unpack_from(f"<{n}f", data, 4 * first))) + "]"
+    return numbers_text(struct.unpack_from(f"<{n}f", data, 4 * first))
 
 
 def _own_views(version: int) -> List[str]:
@@ -233,13 +239,13 @@ class TraceFile:
         connection.set_authorizer(self._doors.authorize)
         connection.set_progress_handler(lambda: 0, _LOOK_EVERY)
 
-    def query(self, sql: str, values: Any = ()) -> Tuple[Tuple[str, ...], List[Tuple[Any, ...]]]:
+    def query(self, sql: str, values: Sequence[Any] = ()) -> Tuple[Tuple[str, ...], List[Tuple[Any, ...]]]:
         """Columns and rows of one SELECT."""
         self._doors.lacking = None
         try:
-            cursor = self._connection.execute(sql, values)
+            cursor = self._connection.execute(sql, [bound(value) for value in values])
             rows = cursor.fetchall()
-        except (sqlite3.Error, sqlite3.Warning) as error:
+        except (sqlite3.Error, sqlite3.Warning, ValueError) as error:  # ValueError: text that is not Unicode, or has a NUL
             raise self._refusal(sql, error) from None
         if cursor.description is None:
             raise QueryError("this is no query: give one SELECT")

@@ -26,6 +26,7 @@ class Grading(InFolder):
         self.write("by_id.json", json.dumps({"bytes-across": 352, "after-the-scatter": "3"}))
         self.write("list.json", "[33, 4, null, 2]")
         self.write("folder/answers.txt", "33\n")
+        self.write("form_feed.txt", "33\f\u2028\x85\n4\n1\n2\n352")
         grades = meshscope.grade("class", "hsdp")
         self.assertEqual(grades.columns, ("student", "file", "right", "of", *QUESTIONS, "note"))
         rows = {row[0]: row for row in grades.table()}
@@ -35,6 +36,7 @@ class Grading(InFolder):
         self.assertEqual(rows["forger"][2:9], (1, 5, 0, 0, 0, 1, None))
         self.assertEqual(rows["by_id"][2:9], (1, 5, None, None, None, 0, 1))
         self.assertEqual(rows["list"][2:9], (3, 5, 1, 1, None, 1, None))
+        self.assertEqual(rows["form_feed"][2:], (5, 5, 1, 1, 1, 1, 1, ""))
         self.assertEqual(rows["folder"][1:5], ("folder/answers.txt", 1, 5, 1))
 
     def test_the_questions_have_names_and_choices(self):

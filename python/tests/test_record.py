@@ -93,8 +93,55 @@ class Rows(unittest.TestCase):
         self.assertEqual([call.op for call in chosen], ["all_gather"] * 4 + ["reduce_scatter"] * 2)
         self.assertEqual(len(record.collectives(peer=None)), len(record.collectives()))
         self.assertEqual([group.id for group in record.groups(ranks=(0, 1))], [3])
+        two = record.groups(ranks=[(0, 1), (2, 3)])
+        self.assertEqual([group.ranks for group in two], [(0, 1), (2, 3)])
+        for one in ([0, 1], (0, 1), {1, 0}, iter((0, 1)), "[0, 1]"):
+            self.assertEqual([group.id for group in record.groups(ranks=one)], [3], one)
+        self.assertEqual(record.ranks(coordinate=[None, (0, 1)]), record.ranks(rank=1))
+        held = record.buffers()[0].numbers
+        self.assertIn(record.buffers()[0], record.buffers(numbers=held))
         with self.assertRaisesRegex(TypeError, "no column opp; there are: rank, id"):
             record.collectives(opp="all_gather")
+
+    def test_numbers_of_other_packages_are_numbers(self):
+        class Whole:  # as numpy.int64 is: no int, but one by operator.index
+            shape = ()
+
+            def __init__(self, value):
+                self.value = value
+
+            def __index__(self):
+                return self.value
+
+            def item(self):
+                return self.value
+
+        class Column:  # as numpy's arrays and pandas' columns are
+            shape = (3,)
+
+            def tolist(self):
+                return [0, 2, 0]
+
+        class Group(Column):
+            def tolist(self):
+                return [[0, 1]]
+
+        record = hsdp()
+        self.assertEqual(record.ranks(rank=Whole(2)), record.ranks(rank=2))
+        self.assertEqual(len(record.ranks(rank=2)), 1)
+        for several in (Column(), (0, 2), {0, 2}, (rank for rank in (0, 2)), {0: "", 2: ""}, [Whole(0), Whole(2)]):
+            self.assertEqual([rank.rank for rank in record.ranks(rank=several)], [0, 2], several)
+        self.assertEqual([group.id for group in record.groups(ranks=Group())], [3])
+        self.assertEqual([group.id for group in record.groups(ranks=[Whole(0), Whole(1)])], [3])
+        self.assertEqual(record.value("SELECT ? + 1", Whole(6)), 7)
+        for wrong in (b"0", [0], 1j):
+            with self.assertRaisesRegex(TypeError, "whole numbers, floats, strings and None; not"):
+                record.sql("SELECT ?", wrong)
+        with self.assertRaisesRegex(TypeError, "not b'0'"):
+            record.ranks(rank=b"0")
+        for wrong in (1 << 63, "\ud800"):
+            with self.assertRaises(meshscope.QueryError):
+                record.ranks(rank=wrong)
 
     def test_what_is_known_of_the_run(self):
         record = hsdp()
@@ -106,9 +153,12 @@ class Rows(unittest.TestCase):
         self.assertEqual([event.id for event in events], list(range(len(events))))
 
     def test_what_is_alive_at_a_peak_adds_up_to_it(self):
-        for peak, rank in zip(hsdp().peaks(), hsdp().ranks()):
-            self.assertEqual((peak.rank, peak.bytes, peak.step), (rank.rank, rank.peak_bytes, rank.peak_step))
-            self.assertEqual(sum(peak.by_category.values()), peak.bytes)
+        offloaded = meshscope.run("hsdp", parallel__cpu_offload=True)  # into the host's memory, which is not the device's
+        self.assertGreater(len(offloaded.memory(category="offloaded")), 0)
+        for record in (hsdp(), offloaded):
+            for peak, rank in zip(record.peaks(), record.ranks()):
+                self.assertEqual((peak.rank, peak.bytes, peak.step), (rank.rank, rank.peak_bytes, rank.peak_step))
+                self.assertEqual(sum(peak.by_category.values()), peak.bytes)
 
     def test_weights_have_their_shapes(self):
         weights = hsdp().weights()
