@@ -75,6 +75,20 @@ TEST_CASE("a question's own picture leaves out what it asks, the other one shows
     CHECK(content(folder.file("pages/chunks.en.asked.svg")) != content(folder.file("pages/chunks.en.svg")));
 }
 
+TEST_CASE("where only a picture's words leave out what is asked, they do so beside the same file") {
+    const Folder folder;
+    write("51_adam_memory", folder.file("pages"));
+    const json lesson = json::parse(content(folder.file("pages/lesson.json")));
+    REQUIRE(lesson["questions"][0]["answer"] == "12864");
+    for (const char* language : {"en", "zh"}) {
+        const json& pictures = lesson["steps"][0]["pictures"][language];
+        REQUIRE(pictures.contains("asked"));
+        CHECK(pictures["asked"]["file"] == pictures["answered"]["file"]);
+        CHECK(pictures["asked"]["scene"].dump().find("12,864") == std::string::npos);
+        CHECK(pictures["answered"]["scene"].dump().find("12,864") != std::string::npos);
+    }
+}
+
 TEST_CASE("a picture in two themes is the light one, with one dark colour for each of its own") {
     using view::Token;
     view::Picture picture;

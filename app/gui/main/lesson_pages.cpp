@@ -61,6 +61,8 @@ json question(const session::QuizCard& quiz) {
 struct Shown {
     std::string svg;
     std::vector<std::string> scene, facts;
+
+    bool operator==(const Shown&) const = default;
 };
 
 /// Draws the lesson's steps in one language.
@@ -146,23 +148,30 @@ int write_lesson_pages(const std::shared_ptr<const Document>& document, const Op
         Options wanted = options;
         wanted.language = language;
         wanted.lesson_step = 0;
-        std::vector<std::string> whole;
+        std::vector<Shown> whole;
         const auto draw = [&](const std::vector<int32_t>& steps, const std::string& key,
                               const std::string& ending) {
             Painter painter(catalogue, document, beside, wanted, key == "answered");
             for (const int32_t step : steps) {
                 const Shown shown = painter.draw(step);
                 if (progress) progress(++done, pictures);
-                if (key == "answered")
-                    whole.push_back(shown.svg);
-                else if (shown.svg == whole[static_cast<std::size_t>(step)])
-                    continue;
                 json& told = lesson["steps"][static_cast<std::size_t>(step)];
-                const std::string file = told["id"].get<std::string>() + "." + word + ending;
-                replace_file((std::filesystem::path(folder) / file).string(), shown.svg);
+                const auto file_of = [&](const std::string& end) {
+                    return told["id"].get<std::string>() + "." + word + end;
+                };
+                std::string file = file_of(ending);
+                if (key == "answered")
+                    whole.push_back(shown);
+                else if (shown == whole[static_cast<std::size_t>(step)])
+                    continue;
+                else if (shown.svg == whole[static_cast<std::size_t>(step)].svg)
+                    file = file_of(".svg");  // only its words leave something out
+                if (file == file_of(ending)) {
+                    replace_file((std::filesystem::path(folder) / file).string(), shown.svg);
+                    ++written;
+                }
                 told["pictures"][word][key] = {
                     {"file", file}, {"scene", shown.scene}, {"facts", shown.facts}};
-                ++written;
             }
         };
         draw(all, "answered", ".svg");
