@@ -6,7 +6,10 @@ import re
 import tomllib
 from pathlib import Path
 
+import marks
+
 HERE = Path(__file__).parent
+MOST_ALT = 300  # letters of a picture's short text; the rest stands under it
 MARK = ".meshscope-site"
 # The navigation's entries.
 PLACES = (("home", "index.html"), ("docs", "docs/index.html"), ("glossary", "glossary.html"), ("search", "search.html"))
@@ -70,6 +73,16 @@ def relative(target, page):
     return os.path.relpath(name, os.path.dirname(page) or ".").replace(os.sep, "/") + hash_ + anchor
 
 
+def picture_alt(words, step, lines):
+    """A picture's short text: its step, its view, and the first lines of what it tells."""
+    text = words("picture_of", title=marks.plain_text(step["title"][words.language]), view=words(f"view_{step['view']}"))
+    for line in lines:
+        if len(text) + len(line) > MOST_ALT:
+            break
+        text += words("picture_line", line=" ".join(line.split()).rstrip(".。"))
+    return html.escape(text, quote=True)
+
+
 class Frame:
     """Fills templates/page.html."""
 
@@ -82,8 +95,9 @@ class Frame:
         others = [language for language in self.site.languages if language != self.words.language]
         return f"{others[0]}/{page.split('/', 1)[1]}" if others and "/" in page else None
 
-    def page(self, name, title, main, *, description="", here="", scripts=(), body_class=""):
-        """`name`: the page below the site's folder; `here`: which entry of the navigation it stands under."""
+    def page(self, name, title, main, *, description="", here="", scripts=(), body_class="", same_anchors=True):
+        """`name`: the page below the site's folder; `here`: which entry of the navigation it stands under;
+        `same_anchors`: whether the page in the other language has the same ones."""
         words, language = self.words, self.words.language
         items = []
         for key, target in PLACES:
@@ -94,7 +108,8 @@ class Frame:
             code = other.split("/")[0]
             tag = self.site.words[code]("html_lang")
             link = relative(other, name)
-            items.append(f'<a class="language" lang="{tag}" hreflang="{tag}" data-language="{code}" href="{link}">{words.html("other")}</a>')
+            same = ' data-anchors="same"' if same_anchors else ""
+            items.append(f'<a class="language" lang="{tag}" hreflang="{tag}" data-language="{code}"{same} href="{link}">{words.html("other")}</a>')
         fields = {
             "html_lang": words("html_lang"),
             "title": html.escape(title if title == "Meshscope" else f"{title} · Meshscope"),

@@ -5,7 +5,7 @@ import html
 import docs_pages
 import glossary
 import marks
-from frame import relative
+from frame import picture_alt, relative
 
 # The picture of each chapter: lesson and step.
 FACES = {
@@ -27,11 +27,9 @@ def face(site, words, number, lessons, page):
     told = step["pictures"][words.language]["answered"]
     width, height = site.size(lesson, told["file"])
     file = relative(f"pictures/{lesson.name}/{told['file']}", page)
-    title = marks.plain_text(step["title"][words.language])
-    alt = words("picture_of", title=title, view=words(f"view_{step['view']}"))
-    alt += " " + " ".join(" ".join(told["scene"][:2]).split())
+    alt = picture_alt(words, step, told["scene"][:2])
     link = relative(f"{lesson.page(words.language)}#{step['id']}", page)
-    image = f'<img src="{file}" width="{width}" height="{height}" loading="lazy" alt="{html.escape(alt, quote=True)}">'
+    image = f'<img src="{file}" width="{width}" height="{height}" loading="lazy" alt="{alt}">'
     return f'<a class="face" href="{link}">{image}</a>'
 
 
@@ -41,7 +39,7 @@ def chapter(site, words, number, lessons, page):
         data = lesson.data
         goal = next((section["body"][words.language] for section in data["before"] if section["id"] == "goals"), "")
         first = marks.inline(goal.split("\n")[0].removeprefix("- "))
-        link = f'<a href="{relative(lesson.page(words.language), page)}">{marks.inline(lesson.title(words.language))}</a>'
+        link = f'<a href="{relative(lesson.page(words.language), page)}">{marks.inline(lesson.full_title(words.language))}</a>'
         items.append(f'<li>{link}<span class="goal">{first}</span></li>')
     title = html.escape(site.chapters[words.language][number])
     return f"""<section class="chapter" id="chapter-{number}" aria-labelledby="chapter-{number}-title">
@@ -82,7 +80,7 @@ def front(site, words):
 <h1 id="meshscope">Meshscope</h1>
 <p class="lead">{words.html('sentence')}</p>
 <p>{words.html('intro', lessons=len(site.lessons))}</p>
-<p class="buttons">{live}<a class="button second" href="{first}">{words.html('first_lesson')}</a></p>
+<p class="buttons">{live}<a class="button second" href="{first}">{words.html('first_lesson', number=site.lessons[0].number)}</a></p>
 {note}
 </section>
 {chapters}
@@ -130,7 +128,7 @@ def glossary_page(site, words, sections, rest_html):
 
 def search_page(words):
     data = ""
-    for key in ("search_none", "search_found"):
+    for key in ("search_none", "search_found", "search_more"):
         data += f' data-{key.replace("_", "-")}="{words.html(key)}"'
     return f"""<div class="document"><article class="search"{data}>
 <h1>{words.html('search')}</h1>

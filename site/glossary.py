@@ -63,10 +63,12 @@ def spellings(term, language):
 
 
 class Links:
-    """Links each term where a page first names it. One a page."""
+    """Links each term where a page first names it, and each other lesson that is named by its number. One a page."""
 
-    def __init__(self, sections, language, page):
-        self.page = page
+    def __init__(self, sections, language, page, lessons):
+        """`lessons`: the page of each number."""
+        self.page, self.lessons = page, lessons
+        self.lesson = re.compile(r"\blesson (\d+)\b" if language == "en" else r"第 ?(\d+) ?课", re.I)
         self.by_word = {}
         for section in sections[:2]:  # what the window is called by is told in its own document
             for term in section.terms:
@@ -81,6 +83,16 @@ class Links:
         self.language = language
 
     def link(self, text):
+        out, at = [], 0
+        for found in self.lesson.finditer(text):
+            if found[1] in self.lessons:
+                out.append(self.link_terms(text[at : found.start()]))
+                out.append(f'<a href="{self.lessons[found[1]]}">{html.escape(found[0])}</a>')
+                at = found.end()
+        out.append(self.link_terms(text[at:]))
+        return "".join(out)
+
+    def link_terms(self, text):
         out, at = [], 0
         for found in self.pattern.finditer(text):
             term = self.by_word.get(re.sub(r"[\s-]", " ", found[1].lower())) or self.by_word.get(found[1].lower())

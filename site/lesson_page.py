@@ -2,12 +2,26 @@
 
 import html
 import json
+import re
 
 import marks
-from frame import relative
+from frame import picture_alt, relative
 
 WIDE = 900  # pixels of a picture
-MOST_ALT = 300  # letters of a picture's short text; the rest stands under it
+NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?=( B\b)?)")
+
+
+def covered(lines, quizzes):
+    """What a picture tells above its step's questions: without a number that one of them asks for. The program covers
+    only what it knows to be asked; in words the same number often stands elsewhere. Small ones are names, as of ranks."""
+    answers = [(float(quiz["answer"].replace(",", "")), quiz["tolerance"]) for quiz in quizzes if quiz["kind"] == "number"]
+
+    def cover(found):
+        value = float(found[0].rstrip(",").replace(",", ""))
+        asked = any(abs(value - answer) <= tolerance for answer, tolerance in answers)
+        return "?" if asked and (value >= 100 or found[1]) else found[0]
+
+    return [NUMBER.sub(cover, line) for line in lines]
 
 
 class LessonPage:
@@ -28,37 +42,43 @@ class LessonPage:
 
     # Pictures
 
-    def alt(self, step, told):
-        """The first lines of what the picture tells."""
-        view = self.words(f"view_{step['view']}")
-        text = self.words("picture_of", title=marks.plain_text(step["title"][self.language]), view=view)
-        for line in told["scene"]:
-            if len(text) + len(line) > MOST_ALT:
-                break
-            text += f" {' '.join(line.split()).rstrip('.。')}."
-        return html.escape(text, quote=True)
+    def told(self, told, quizzes=()):
+        """What a picture tells in words, folded; "" where it tells nothing."""
+        lines = [line.rstrip() for line in covered((*told["scene"], *told["facts"]), quizzes) if line.strip()]
+        facts = "\n".join(html.escape(line) for line in lines)
+        return f"<details><summary>{self.words.html('picture_tells')}</summary><pre class=\"told\">{facts}</pre></details>" if lines else ""
 
-    def figure(self, step, kind):
+    def figure(self, step, kind, quizzes=()):
+        """`quizzes`: those that are open."""
         told = self.lesson.picture(step, self.language, kind)
         file = self.link(f"pictures/{self.lesson.name}/{told['file']}")
         width, height = self.site.size(self.lesson, told["file"])
-        lines = [line.rstrip() for line in (*told["scene"], *told["facts"]) if line.strip()]
         words = self.words
-        facts = "\n".join(html.escape(line) for line in lines)
-        said = f"<details><summary>{words.html('picture_tells')}</summary><pre class=\"told\">{facts}</pre></details>" if lines else ""
-        image = f'<img src="{file}" width="{width}" height="{height}" loading="lazy" alt="{self.alt(step, told)}">'
+        region = words.html("picture_region", title=marks.plain_text(step["title"][self.language]))
+        alt = picture_alt(words, step, covered(told["scene"], quizzes))
+        image = f'<img src="{file}" width="{width}" height="{height}" loading="lazy" alt="{alt}">'
         # Views that take the window's whole width have words too small for a column.
         wide = ' class="wide"' if width > WIDE else ""
+        own = f"<p>{words.html('own_run')}</p>" if kind == "asked" and step["id"] in self.lesson.variant_steps else ""
         return f"""<figure{wide}>
-<div class="picture" tabindex="0" role="region" aria-label="{words.html('picture_region')}">
+<div class="picture" tabindex="0" role="region" aria-label="{region}">
 <a href="{file}" title="{words.html('picture_open')}">{image}</a>
 </div>
-<figcaption>{said}</figcaption>
+<figcaption>{own}{self.told(told, quizzes)}</figcaption>
 </figure>"""
+
+    def whole(self, step, quizzes):
+        """What stands behind the answer, where the step's picture or its words leave something out."""
+        asked, answered = (self.lesson.picture(step, self.language, kind) for kind in ("asked", "answered"))
+        if asked and asked["file"] != answered["file"]:
+            return f"<p>{self.words.html('after_answer')}</p>{self.figure(step, 'answered')}"
+        words = self.told(answered)
+        return words if words != self.told(asked or answered, quizzes) else ""
 
     # Questions
 
-    def question(self, quiz, step):
+    def question(self, quiz, whole):
+        """`whole`: the picture, or its words, that the answer belongs to; "" where nothing was left out."""
         words, language = self.words, self.language
         kind = quiz["kind"]
         given = f"q-{quiz['id']}"
@@ -85,9 +105,6 @@ class LessonPage:
             "right": words("right"), "wrong": words("wrong"),
             "empty": words({"choice": "choose", "number": "type_number", "ranks": "type_list", "order": "type_order"}[kind]),
         }
-        whole = ""
-        if self.lesson.picture(step, language, "asked"):
-            whole = f"<p>{words.html('after_answer')}</p>{self.figure(step, 'answered')}"
         return f"""<form class="question" id="{given}" data-quiz="{html.escape(json.dumps(data, ensure_ascii=False), quote=True)}">
 <fieldset><legend><span class="badge">{words.html('question')}</span> {marks.inline(quiz['question'][language])}</legend>
 {fields}
@@ -113,12 +130,13 @@ class LessonPage:
         if self.site.live:
             place = f"lesson={self.lesson.name}&step={number}&lang={self.language}&embed=1"
             live = f'<p class="live"><button type="button" hidden data-live="{html.escape(place)}">{words.html("live_step")}</button></p>'
-        questions = "\n".join(self.question(quiz, step) for quiz in quizzes)
+        whole = self.whole(step, quizzes)
+        questions = "\n".join(self.question(quiz, whole) for quiz in quizzes)
         return f"""<section class="step" id="{step['id']}" aria-labelledby="{step['id']}-title">
 <p class="count">{words.html('step_of', number=number, count=count)}</p>
 <h2 id="{step['id']}-title">{marks.inline(title)}</h2>
 {self.text(step['body'])}
-{self.figure(step, first)}
+{self.figure(step, first, quizzes)}
 {live}
 {questions}
 </section>"""
@@ -179,7 +197,7 @@ class LessonPage:
         if not self.site.live:
             live = f'<p class="note">{marks.inline(words("no_live"))}</p>'
         return f"""<p class="count">{chapter}</p>
-<h1>{marks.inline(lesson.title(language))}</h1>
+<h1>{marks.inline(lesson.full_title(language))}</h1>
 <p class="facts">{html.escape(' · '.join(facts))}</p>
 {live}"""
 

@@ -22,19 +22,29 @@ class Lesson:
             scenario = tomllib.load(file)
         self.chapter = scenario["lesson"]["chapter"]
         self.mesh = scenario.get("mesh", {})
+        # Steps that show the run of a variant once their questions are answered.
+        self.variant_steps = {step["id"] for step in scenario["lesson"].get("step", []) if step.get("run")}
         self.data = None
         self.pictures = None
 
     @property
+    def number(self):
+        """"63" of 63_hsdp; "" where the folder has none."""
+        return re.match(r"\d*", self.name)[0]
+
+    @property
     def order(self):
-        number = re.match(r"\d+", self.name)
-        return self.chapter, int(number[0]) if number else 0, self.name
+        return self.chapter, int(self.number or 0), self.name
 
     def page(self, language):
         return f"{language}/lessons/{self.name}.html"
 
     def title(self, language):
         return self.data["title"][language]
+
+    def full_title(self, language):
+        """With the number that texts call it by: "63 HSDP"."""
+        return f"{self.number} {self.title(language)}".strip()
 
     def mesh_text(self):
         """"(2, 2) replicate, shard"; "" without a mesh."""

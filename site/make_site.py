@@ -12,6 +12,7 @@ import docs_pages
 import front_pages
 import glossary
 import lessons
+import marks
 from frame import Frame, HERE, Output, Words
 from lesson_page import LessonPage
 from search_index import Index
@@ -60,11 +61,12 @@ def chapter_titles(root, language):
 
 def write_lessons(site, words, frame, index, sections):
     for lesson in site.lessons:
-        page = LessonPage(lesson, words, site, glossary.Links(sections, words.language, "../glossary.html"))
+        links = glossary.Links(sections, words.language, "../glossary.html", {each.number: f"{each.name}.html" for each in site.lessons if each is not lesson})
+        page = LessonPage(lesson, words, site, links)
         main = page.main()
-        title = lesson.title(words.language)
+        title = lesson.full_title(words.language)
         goals = next((section["body"][words.language] for section in lesson.data["before"] if section["id"] == "goals"), "")
-        site.output.write(page.name, frame.page(page.name, title, main, here="home", description=" ".join(goals.replace("- ", "").split())))
+        site.output.write(page.name, frame.page(page.name, title, main, here="home", description=marks.plain_text(goals)))
         index.add(page.name.split("/", 1)[1], title, "lesson", page.records)
 
 
@@ -94,7 +96,8 @@ def write_docs(site, words, frame, index, sections, rest):
         name = document.page(language)
         first = next((text for _, heading, text in records if text and not heading), "")
         titles[document.name] = title, first[:160].rsplit(" ", 1)[0] + " …" if len(first) > 160 else first
-        site.output.write(name, frame.page(name, title, main, here="docs", description=titles[document.name][1]))
+        same = len({document.language(each) for each in site.languages}) == 1
+        site.output.write(name, frame.page(name, title, main, here="docs", description=titles[document.name][1], same_anchors=same))
         index.add(name.split("/", 1)[1], title, "document", records)
     name = f"{language}/docs/index.html"
     site.output.write(name, frame.page(name, words("docs"), front_pages.docs_list(words, listed, titles, name), here="docs"))

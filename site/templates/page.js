@@ -3,6 +3,50 @@
 (function () {
   'use strict';
 
+  // Questions, judged by the rules of core/scenario/evaluate.cpp
+
+  // A number as people write it: "7168", "7,168", "7168 B", "−1.5" (the minus sign of print); null for what is none.
+  function to_number(text) {
+    var found = /^[ \t]*([-−+]?)([\d,]*)(.*)$/.exec(text);
+    if (!found || !/^(\d*|\d{1,3}(,\d{3})+)$/.test(found[2])) return null;
+    var plain = found[2].replace(/,/g, '') + found[3], number = /^(\d+\.?\d*|\.\d+)(e[-+]?\d+)?/i.exec(plain);
+    if (!number || /[\d,.]/.test(plain.slice(number[0].length))) return null;
+    var value = Number(number[0]);
+    return !isFinite(value) ? null : found[1] === '-' || found[1] === '−' ? -value : value;
+  }
+  function list_items(text) {
+    return text.replace(/[\[\]()]/g, '').split(/[,， 、\t]/).filter(function (item) { return item !== ''; });
+  }
+  // Ranks in ascending order, each once; null when an item is no rank.
+  function rank_set(text) {
+    var items = list_items(text);
+    if (!items.every(function (item) { return /^-?\d+$/.test(item); })) return null;
+    return items.map(Number).sort(function (x, y) { return x - y; })
+      .filter(function (rank, at, all) { return at === 0 || rank !== all[at - 1]; });
+  }
+  function is_readable(kind, given) {
+    if (kind === 'number') return to_number(given) !== null;
+    if (kind === 'ranks') return (rank_set(given) || []).length > 0;
+    return list_items(given).length > 0;
+  }
+  function is_right(kind, tolerance, given, answer) {
+    if (!is_readable(kind, given) || !is_readable(kind, answer)) return false;
+    if (kind === 'number') return Math.abs(to_number(given) - to_number(answer)) <= tolerance;
+    var items = kind === 'ranks' ? rank_set : list_items;
+    return items(given).join(' ').toLowerCase() === items(answer).join(' ').toLowerCase();
+  }
+  // What is unreadable is a slip, no guess.
+  function judge(quiz, given) {
+    if (!is_readable(quiz.kind, given)) return { look: '', words: quiz.empty };
+    if (is_right(quiz.kind, quiz.tolerance, given, quiz.answer)) return { look: 'right', words: quiz.right };
+    var hint = quiz.hints.filter(function (each) { return is_right(quiz.kind, quiz.tolerance, given, each[0]); })[0];
+    return { look: 'wrong', words: quiz.wrong, hint: hint && hint[1] };
+  }
+  if (typeof module !== 'undefined') {
+    module.exports = { judge: judge };
+    return;
+  }
+
   var kept = {
     get: function () { try { return localStorage.getItem('meshscope-site-language'); } catch (error) { return null; } },
     set: function (language) { try { localStorage.setItem('meshscope-site-language', language); } catch (error) { /* private */ } }
@@ -14,8 +58,8 @@
   each('[data-language]', function (link) {
     link.addEventListener('click', function () {
       kept.set(link.dataset.language);
-      // The same place in the other language: both have the same anchors.
-      if (link.classList.contains('language') && location.hash) link.hash = location.hash;
+      // The same place in the other language, where both have the same anchors.
+      if (link.dataset.anchors === 'same' && location.hash) link.hash = location.hash;
     });
   });
   each('.choose', function (choice) {
@@ -31,33 +75,11 @@
   // On a narrow screen a page's contents stand before its text, and are closed.
   if (!matchMedia('(min-width: 68rem)').matches) each('.contents details', function (list) { list.open = false; });
 
-  // Questions, judged as the window does
+  // Questions
 
-  function numbers(text) {
-    return (text.replace(/(\d),(?=\d{3}(?!\d))/g, '$1').replace(/−/g, '-').match(/-?\d+(\.\d+)?(e[-+]?\d+)?/gi) || []).map(Number);
-  }
-  function items(text) {
-    return text.replace(/[\[\]()]/g, ' ').split(/[\s,，、;；→>]+/).filter(function (item) { return item !== ''; });
-  }
-  function same(kind, tolerance, given, answer) {
-    if (kind === 'order') {
-      return items(given).length > 0 && items(given).join(' ').toLowerCase() === items(answer).join(' ').toLowerCase();
-    }
-    var list = function (text) {
-      return kind === 'ranks' ? items(text).map(Number).sort(function (x, y) { return x - y; }) : numbers(text);
-    };
-    var a = list(given), b = list(answer);
-    return a.length > 0 && a.length === b.length && a.every(function (x, at) { return Math.abs(x - b[at]) <= tolerance; });
-  }
   function given_in(form) {
     var chosen = form.querySelector('input[type=radio]:checked'), field = form.querySelector('input[type=text]');
     return chosen ? chosen.value : field ? field.value.trim() : '';
-  }
-  function judge(quiz, given) {
-    if (given === '') return { look: '', words: quiz.empty };
-    if (same(quiz.kind, quiz.tolerance, given, quiz.answer)) return { look: 'right', words: quiz.right };
-    var hint = quiz.hints.filter(function (each) { return same(quiz.kind, quiz.tolerance, given, each[0]); })[0];
-    return { look: 'wrong', words: quiz.wrong, hint: hint && hint[1] };
   }
   each('.question', function (form) {
     var quiz = JSON.parse(form.dataset.quiz), verdict = form.querySelector('.verdict');

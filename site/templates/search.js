@@ -5,6 +5,9 @@
 
   var CHINESE = /[\u3400-\u9fff]+/g, PLACES = [['heading', 2, 6], ['title', 1, 4], ['text', 3, 1]], MOST = 40;
 
+  // reduce_scatter and reduce-scatter are one word.
+  function folded(text) { return text.toLowerCase().replace(/-/g, '_'); }
+
   // {text, chinese}: what each of a query's parts asks for.
   function terms(query) {
     var found = [];
@@ -12,8 +15,9 @@
       if (run.length === 1) found.push({ text: run, chinese: true });
       for (var at = 0; at + 1 < run.length; at++) found.push({ text: run.substr(at, 2), chinese: true });
     });
-    (query.toLowerCase().replace(CHINESE, ' ').match(/[a-z0-9_.\-+]+/g) || []).forEach(function (word) {
-      found.push({ text: word, chinese: false });
+    (folded(query).replace(CHINESE, ' ').match(/[a-z0-9_.+]+/g) || []).forEach(function (word) {
+      word = word.replace(/[_.]+$/, '');
+      if (/[a-z0-9]/.test(word)) found.push({ text: word, chinese: false });
     });
     return found;
   }
@@ -50,11 +54,11 @@
   }
 
   function search(index, query) {
-    var wanted = terms(query), whole = query.trim().toLowerCase();
+    var wanted = terms(query), whole = folded(query.trim());
     if (wanted.length === 0) return [];
     if (!index.prepared) {
       index.prepared = index.map(function (row) {
-        return { row: row, low: row.map(function (text) { return text.toLowerCase(); }) };
+        return { row: row, low: row.map(folded) };
       });
     }
     return index.prepared.map(function (record, at) { return { row: record.row, score: score(record, wanted, whole), at: at }; })
@@ -64,7 +68,7 @@
 
   // The part of a text round the first term, in pieces: [words, whether they were asked for].
   function snippet(text, query) {
-    var low = text.toLowerCase(), wanted = terms(query);
+    var low = folded(text), wanted = terms(query);
     var places = wanted.map(function (term) { return find(low, term, 0); }).filter(function (at) { return at >= 0; });
     var begin = places.length ? Math.max(0, Math.min.apply(null, places) - 50) : 0, end = Math.min(text.length, begin + 180);
     // Not in the middle of a word.
@@ -103,7 +107,9 @@
   function show() {
     var query = field.value.trim(), found = search(root.meshscopeIndex, query);
     list.textContent = '';
-    told.textContent = query === '' ? '' : found.length === 0 ? words.searchNone.replace('{query}', query) : words.searchFound.replace('{count}', found.length);
+    var sentence = found.length === 0 ? words.searchNone : found.length > MOST ? words.searchMore : words.searchFound;
+    var fields = { '{query}': query, '{count}': found.length, '{shown}': MOST };
+    told.textContent = query === '' ? '' : sentence.replace(/\{\w+\}/g, function (field) { return fields[field]; });
     found.slice(0, MOST).forEach(function (each) {
       var item = document.createElement('li'), link = document.createElement('a'), text = document.createElement('p');
       link.href = each.row[0];
@@ -115,7 +121,9 @@
     try { history.replaceState(null, '', query ? '#q=' + encodeURIComponent(query) : location.pathname); } catch (error) { /* from the disk */ }
   }
   var asked = /[#&]q=([^&]*)/.exec(location.hash);
-  if (asked) field.value = decodeURIComponent(asked[1]);
+  if (asked) {
+    try { field.value = decodeURIComponent(asked[1]); } catch (error) { field.value = asked[1]; /* "100%", typed by hand */ }
+  }
   field.form.addEventListener('submit', function (event) { event.preventDefault(); show(); });
   field.addEventListener('input', show);
   show();

@@ -1,4 +1,4 @@
-"""Makes the course site for one lesson and looks at every page of it.
+"""Makes the course site for two lessons and looks at every page of it.
 
 usage: site_test.py SOURCE_ROOT BIN_FOLDER
 """
@@ -18,10 +18,13 @@ import urllib.parse
 from pathlib import Path
 
 ROOT, PROGRAMS = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+sys.path.insert(0, str(ROOT / "site"))
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 # What a page loads by itself; a link only leads somewhere.
 LOADS = {("script", "src"), ("link", "href"), ("img", "src"), ("iframe", "src"), ("source", "src")}
 LESSON = "22_ring"
+# Its pictures are the same with and without the answer; only their words are not.
+OTHER = "51_adam_memory"
 
 
 class Page(html.parser.HTMLParser):
@@ -70,7 +73,7 @@ class Page(html.parser.HTMLParser):
 
 def make(folder, *options):
     done = subprocess.run([ROOT / "scripts/site", "--program", PROGRAMS / "meshscope-app", "-o", folder / "site", "--cache", folder / "cache",
-                           "--lesson", LESSON, "--page", folder / "live.html", *options], text=True, capture_output=True)
+                           "--lesson", LESSON, "--lesson", OTHER, "--page", folder / "live.html", *options], text=True, capture_output=True)
     return done
 
 
@@ -157,6 +160,66 @@ class SiteTest(unittest.TestCase):
         self.assertTrue("1,536 B" in words and "dist.all_reduce" in words)
         self.assertTrue('class="term" href="../glossary.html#rank"' in text)
 
+    def test_what_a_picture_tells_above_a_question_leaves_its_answer_out(self):
+        asked = 0
+        for language in ("en", "zh"):
+            for lesson in (LESSON, OTHER):
+                text = (self.site / f"{language}/lessons/{lesson}.html").read_text()
+                for step in re.findall(r'<section class="step".*?</section>', text, re.S):
+                    above, _, below = step.partition('<form class="question"')
+                    for data in re.findall(r'data-quiz="([^"]*)"', step):
+                        quiz = json.loads(html.unescape(data))
+                        if quiz["kind"] != "number" or float(quiz["answer"]) < 100:
+                            continue
+                        told = "".join(re.findall(r'<pre class="told">.*?</pre>|alt="[^"]*"', above, re.S))
+                        self.assertTrue(told)
+                        self.assertNotRegex(told, rf"(?<![\d,.]){float(quiz['answer']):,.0f}(?![\d,])")
+                        asked += f"{float(quiz['answer']):,.0f}" in below.split('<details class="answer">')[1]
+        self.assertGreaterEqual(asked, 8)
+        import lesson_page
+        quiz = {"kind": "number", "answer": "8576", "tolerance": 0}
+        self.assertEqual(lesson_page.covered(["rank 1: 18,576 B = copies 4,288 B, calls 8,576 B"], [quiz]), ["rank 1: 18,576 B = copies 4,288 B, calls ? B"])
+        quiz["answer"] = "0"
+        self.assertEqual(lesson_page.covered(["rank 0: 0 B, 27.0 µs"], [quiz]), ["rank 0: ? B, 27.0 µs"])
+
+    def test_lessons_are_named_by_their_numbers(self):
+        front, lesson = (self.pages[f"zh/{name}.html"].words for name in ("index", f"lessons/{LESSON}"))
+        self.assertIn("从第 22 课开始", front)
+        self.assertIn("Begin with lesson 22", self.pages["en/index.html"].words)
+        self.assertIn("\n22 ", lesson)
+        self.assertEqual({row[1].split()[0] for row in self.index("en") if row[4] == "lesson"}, {"22", "51"})
+        import glossary
+        links = glossary.Links([], "en", "", {"51": "51_adam_memory.html"})
+        self.assertEqual(links.link("Lesson 51, not lesson 5"), '<a href="51_adam_memory.html">Lesson 51</a>, not lesson 5')
+        links = glossary.Links([], "zh", "", {"51": "51_adam_memory.html"})
+        self.assertEqual(links.link("见第 51 课。"), '见<a href="51_adam_memory.html">第 51 课</a>。')
+
+    def node(self, script):
+        """What a script prints; the site's own scripts lie beside it as modules. None without node."""
+        if not shutil.which("node"):
+            return None
+        for name in ("search.js", "page.js"):
+            shutil.copy(self.site / "assets" / name, self.folder / name)
+        (self.folder / "ask.js").write_text(script)
+        return subprocess.run(["node", self.folder / "ask.js"], text=True, capture_output=True, check=True).stdout.splitlines()
+
+    def test_an_answer_is_judged_by_the_rules_of_the_course(self):
+        """The cases of tests/scenario/evaluate_test.cpp, and what is no answer at all."""
+        cases = [("number", *case) for case in (
+            ("1056", " 1056 ", "right"), ("1056", "1,056", "right"), ("1056", "1,056 B", "right"), ("1056000", "1,056,000", "right"),
+            ("-1.5", "−1.5", "right"), ("0.5", ".5", "right"), ("5", "+5.", "right"), ("1056", "1.056e3", "right"),
+            ("1056", "10,56", "empty"), ("1056", "1,0560", "empty"), ("1056", "1056 or 12", "empty"), ("7168", "7168 of 8192", "empty"),
+            ("1056", "1.056", "wrong"), ("1056", "10 56", "empty"), ("1", "nan", "empty"), ("1", "one", "empty"), ("1", "", "empty"))]
+        cases += [("ranks", *case) for case in (
+            ("[0, 2]", "2 , 0", "right"), ("[0, 1]", "0, 0, 1", "right"), ("[0, 1]", "0，1", "right"), ("[0, 1]", "0、1", "right"),
+            ("[0, 1]", "0;1", "empty"), ("[0, 1]", "0 > 1", "empty"), ("[0, 1]", "0", "wrong"), ("[0, 1]", "", "empty"))]
+        cases += [("order", "F0, B0", "f0 b0", "right"), ("order", "F0, B0", "B0 F0", "wrong"), ("order", "F0, B0", "F0 > B0", "wrong"),
+                  ("order", "F0, B0", " ,", "empty"), ("choice", "1", "1", "right"), ("choice", "1", "0", "wrong"), ("choice", "1", "", "empty")]
+        lines = self.node(f"const {{ judge }} = require('./page.js'); for (const [kind, answer, given] of {json.dumps(cases)})"
+                          " console.log(judge({ kind, answer, tolerance: 0, hints: [], right: 'right', wrong: 'wrong', empty: 'empty' }, given).words);")
+        if lines is not None:
+            self.assertEqual([(*case[:3], line) for case, line in zip(cases, lines, strict=True)], cases)
+
     def index(self, language):
         script = (self.site / f"assets/index-{language}.js").read_text()
         return json.loads(script[script.index("[") : script.rindex("]") + 1])
@@ -169,18 +232,16 @@ class SiteTest(unittest.TestCase):
         for row in self.index("zh"):
             name, anchor = self.lands("zh/search.html", row[0])
             self.assertTrue(not anchor or anchor in self.pages[name].ids, row[0])
-        if not shutil.which("node"):
-            return
-        asked = {"en": ["reduce_scat", "bus bandwidth"], "zh": ["激活重计算", "环 梯度", "all_gather"]}
+        asked = {"en": ["reduce_scat", "bus bandwidth", "reduce-scatter", "all-reduce", "all_reduce."], "zh": ["激活重计算", "环 梯度", "all_gather"]}
         program = "".join([
             f"globalThis.window = globalThis; require({json.dumps(str(self.site / 'assets/index-LANG.js'))});\n",
             "const { search, snippet } = require('./search.js');\n",
             "for (const query of QUERIES) { const found = search(window.meshscopeIndex, query), row = found[0] && found[0].row;",
             " console.log(JSON.stringify([found.length, row, row && snippet(row[3], query).map(p => p[0]).join('')])); }"])
-        shutil.copy(self.site / "assets/search.js", self.folder / "search.js")
         for language, queries in asked.items():
-            (self.folder / "ask.js").write_text(program.replace("LANG", language).replace("QUERIES", json.dumps(queries)))
-            lines = subprocess.run(["node", self.folder / "ask.js"], text=True, capture_output=True, check=True).stdout.splitlines()
+            lines = self.node(program.replace("LANG", language).replace("QUERIES", json.dumps(queries)))
+            if lines is None:
+                return
             for query, line in zip(queries, lines):
                 count, row, part = json.loads(line)
                 with self.subTest(query):
@@ -194,7 +255,7 @@ class SiteTest(unittest.TestCase):
         old = self.site / "en/lessons/01_gone.html"
         old.write_text("")
         again = make(self.folder)
-        self.assertIn("0 of 1 lessons drawn anew", again.stdout)
+        self.assertIn("0 of 2 lessons drawn anew", again.stdout)
         self.assertFalse(old.exists())
         self.assertEqual(before, {path: path.stat().st_mtime_ns for path in self.site.rglob("*.svg")})
         foreign = self.folder / "foreign"
