@@ -19,7 +19,7 @@ _pairs: Optional[List[int]] = None
 
 
 def _table() -> List[int]:
-    """What two bytes at once make of the remainder: half as many turns of the loop as with one."""
+    """What two bytes at once make of the remainder: half as many iterations as with one."""
     global _pairs
     if _pairs is None:
         single = []

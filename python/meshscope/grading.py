@@ -10,18 +10,21 @@ import os
 import pathlib
 import re
 import subprocess
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+import threading
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from .errors import CommandError, MeshscopeError
-from .lessons import lesson_folder
-from .program import start, words
+from .lessons import lesson_argument, lesson_folder
+from .program import message_of, start
 from .record import Record
 from .rows import Rows, html_table
 
 Path = Union[str, "os.PathLike[str]"]
+_HANDED_IN = (".txt", ".json", ".mscope")
 _LARGEST_ANSWERS = 1 << 20
 _LARGEST_RECORD = 256 << 20
 _AT_ONCE = 4
+_CHECK_S = 30  # what one check has for its query
 
 # What `meshscope lesson run` says of each line that it reads; the words may be wrapped.
 _BLANK = r"Line\s+\d+\s+for\s+question\s+(?P<blank>[a-z0-9_-]+)\s+is\s+empty\."
@@ -102,11 +105,15 @@ class _Unreadable(Exception):
     """Why a file that was handed in cannot be graded."""
 
 
+class _NotUnicode(_Unreadable):
+    pass
+
+
 def _told(lesson: str, lines: Sequence[str]) -> "subprocess.CompletedProcess[str]":
     """The lesson as the program tells it to who types these lines."""
-    ended = start(["lesson", "run", lesson], lang="en", stdin="".join(line + "\n" for line in lines))
+    ended = start(["lesson", "run", lesson_argument(lesson)], lang="en", stdin="".join(line + "\n" for line in lines))
     if ended.returncode != 0:
-        raise CommandError(words(ended.stderr), ended.returncode, ended.args)
+        raise CommandError(message_of(ended.stderr), ended.returncode, ended.args)
     return ended
 
 
@@ -134,8 +141,8 @@ def _ask(lesson: str, lines: Sequence[str]) -> Tuple[Dict[str, Optional[bool]], 
                 raise MeshscopeError(f"the program's verdict on question {id} cannot be read: package and program are of "
                                      "different versions")
             marks[id] = verdict[1] is not None
-    # Beside that answers are read, which is no news here.
-    return marks, " ".join(line for line in words(ended.stderr).splitlines() if line.startswith("line "))
+    # Of its messages only those on surplus lines are kept: that it reads answers from its input it says of every file.
+    return marks, " ".join(line for line in message_of(ended.stderr).splitlines() if line.startswith("line "))
 
 
 def _decoded(data: bytes) -> str:
@@ -147,7 +154,7 @@ def _decoded(data: bytes) -> str:
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError:
-        raise _Unreadable("this is no text in UTF-8 or UTF-16") from None
+        raise _NotUnicode("this is no text in UTF-8 or UTF-16") from None
     if "\0" in text:
         raise _Unreadable("this is no text")
     return text
@@ -165,15 +172,19 @@ def _text_of(file: pathlib.Path) -> str:
 
 
 def _cell(given: Any) -> str:
-    if isinstance(given, (list, tuple)):
+    if isinstance(given, list):
+        if any(isinstance(each, (list, dict)) for each in given):
+            raise _Unreadable("an answer is a number, a text or a list of these; here one has lists within it")
         return ",".join(map(_cell, given))
+    if isinstance(given, dict):
+        raise _Unreadable("an answer is a number, a text or a list of these; here one is an object")
     return "" if given is None else " ".join(str(given).split())
 
 
 def _by_id(given: Dict[str, Any], ids: Sequence[str]) -> List[str]:
-    strangers = sorted(set(given) - set(ids))
-    if strangers:
-        raise _Unreadable(f"there is no question {', '.join(strangers)}; there are: {', '.join(ids)}")
+    unknown = sorted(set(given) - set(ids))
+    if unknown:
+        raise _Unreadable(f"there is no question {', '.join(unknown)}; there are: {', '.join(ids)}")
     return [_cell(given.get(id)) for id in ids]
 
 
@@ -212,7 +223,7 @@ def lesson_checks(lesson: Path) -> Dict[str, str]:
     return {check["id"]: check["sql"] for check in scenario.get("check", [])}
 
 
-def _grade_record(file: pathlib.Path, checks: Dict[str, str]) -> Tuple[Dict[str, Optional[bool]], str]:
+def _grade_record(file: pathlib.Path, checks: Dict[str, str], stop: threading.Event) -> Tuple[Dict[str, Optional[bool]], str]:
     marks: Dict[str, Optional[bool]] = {}
     notes = []
     if file.is_file() and file.stat().st_size > _LARGEST_RECORD:
@@ -223,7 +234,8 @@ def _grade_record(file: pathlib.Path, checks: Dict[str, str]) -> Tuple[Dict[str,
         for id, sql in checks.items():
             marks[id] = False
             try:
-                value = record.value(sql)
+                with record._file.limited(_CHECK_S, stop.is_set):
+                    value = record.value(sql)
                 marks[id] = isinstance(value, (int, float)) and value != 0
             except MeshscopeError as error:
                 notes.append(f"{id}: {error}")
@@ -253,13 +265,15 @@ def _rows_of_csv(file: pathlib.Path, ids: Sequence[str]) -> Iterator[Tuple[str, 
     """Student, place and answers of each row of a table whose first column names students and whose others questions."""
     try:
         rows = list(csv.reader(io.StringIO(_text_of(file))))
+    except _NotUnicode as error:
+        raise MeshscopeError(f"{file}: {error}; where it comes from a spreadsheet, save it as \"CSV UTF-8\"") from None
     except (_Unreadable, csv.Error) as error:
         raise MeshscopeError(f"{file}: {error}") from None
     head = [name.strip() for name in rows[0]] if rows else []
-    strangers = sorted(set(head[1:]) - set(ids))
-    if len(head) < 2 or strangers:
+    unknown = sorted(set(head[1:]) - set(ids))
+    if len(head) < 2 or unknown:
         raise MeshscopeError(f"{file}: the first row names the columns: the student, then questions of the lesson "
-                             f"({', '.join(ids)})" + (f"; it has {', '.join(strangers)}" if strangers else ""))
+                             f"({', '.join(ids)})" + (f"; it has {', '.join(unknown)}" if unknown else ""))
     for number, row in enumerate(rows[1:], 2):
         if any(cell.strip() for cell in row):
             answers = dict(zip(head[1:], row[1:]))
@@ -270,11 +284,21 @@ def _grade(student: str, file: str, of: Sequence[str], marks: Dict[str, Optional
     return Grade(student, file, sum(each is True for each in marks.values()), len(of), marks, note)
 
 
+def _each(of: Callable[..., Grade], what: Sequence[Tuple[Any, ...]], stop: threading.Event) -> List[Grade]:
+    """Grades some at once. Ctrl-C ends it: what has not begun does not, and queries end."""
+    pool = concurrent.futures.ThreadPoolExecutor(min(_AT_ONCE, os.cpu_count() or 1))
+    try:
+        return list(pool.map(lambda each: of(*each), what))
+    finally:
+        stop.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
 def grade(handed_in: Path, lesson: Path, *, checks: Optional[Dict[str, str]] = None) -> Grades:
     """Grades what a class handed in for a lesson: a row for each file, also for one that cannot be read.
 
-    `handed_in` is a folder of files named by student (`alice.txt`) or of folders named by student, or one CSV table whose
-    first column names students and whose others are the lesson's questions. A `.txt` has one answer a line, as `meshscope
+    `handed_in` is a folder of files named by student (`alice.txt`) or of folders named by student, one such file, or one
+    CSV table whose first column names students and whose others are the lesson's questions. A `.txt` has one answer a line, as `meshscope
     lesson run NAME < answers.txt` reads it; a `.json` a list of answers, or an object of answers by question. The program
     itself says which are right. A `.mscope` is a record of a run, held against `checks` (SQL by name, each giving a number
     that is not 0 where it holds; by default those of the lesson).
@@ -283,6 +307,7 @@ def grade(handed_in: Path, lesson: Path, *, checks: Optional[Dict[str, str]] = N
     place = pathlib.Path(handed_in)
     ids = list(questions(lesson))
     held: Dict[str, str] = dict(checks or {})
+    stop = threading.Event()
 
     def of_answers(student: str, file: str, lines: List[str]) -> Grade:
         marks, note = _ask(lesson, lines)
@@ -295,23 +320,26 @@ def grade(handed_in: Path, lesson: Path, *, checks: Optional[Dict[str, str]] = N
             if file.is_dir():
                 raise _Unreadable("this folder is not read: answers and records lie in the student's own folder")
             if kind == ".mscope":
-                return _grade(student, name, list(held), *_grade_record(file, held))
-            if kind in (".txt", ".json"):
+                return _grade(student, name, list(held), *_grade_record(file, held, stop))
+            if kind in _HANDED_IN:
                 return of_answers(student, name, _lines(file, ids))
             raise _Unreadable("these are neither answers (.txt, .json) nor a record (.mscope)")
         except (_Unreadable, MeshscopeError) as error:
             note = str(error).replace(f"{file}: ", "")
-            return _grade(student, name, list(held) if kind == ".mscope" else ids, {}, note)
+        except Exception as error:  # one file, whatever it is, does not end the grading of a class
+            note = f"it cannot be graded: {type(error).__name__}: {error}"
+        return _grade(student, name, list(held) if kind == ".mscope" else ids, {}, note)
 
-    with concurrent.futures.ThreadPoolExecutor(min(_AT_ONCE, os.cpu_count() or 1)) as pool:
-        if place.is_file():
-            if not ids:
-                raise MeshscopeError(f"the lesson {lesson} has no questions")
-            rows = list(pool.map(lambda row: of_answers(*row), _rows_of_csv(place, ids)))
-            return Grades(rows, ids)
+    if place.is_file() and place.suffix.lower() not in _HANDED_IN:
+        if not ids:
+            raise MeshscopeError(f"the lesson {lesson} has no questions")
+        return Grades(_each(of_answers, list(_rows_of_csv(place, ids)), stop), ids)
+    if place.is_file():
+        files, place = [(place.stem, place)], place.parent
+    else:
         files = list(_handed_in(place))
-        if checks is None and any(file.suffix.lower() == ".mscope" for _, file in files):
-            held.update(lesson_checks(lesson))
-        rows = list(pool.map(lambda each: of_file(*each), files))
+    if checks is None and any(file.suffix.lower() == ".mscope" for _, file in files):
+        held.update(lesson_checks(lesson))
+    rows = _each(of_file, files, stop)
     used = ids if any(file.suffix.lower() != ".mscope" for _, file in files) else []
     return Grades(rows, [*used, *held])

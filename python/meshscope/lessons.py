@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 from typing import List, Optional
 
+from .errors import MeshscopeError
 from .program import find_program
 
 
@@ -20,12 +22,24 @@ def lesson_folders() -> List[pathlib.Path]:
     return []
 
 
+def _is_number(word: str) -> bool:
+    return word.isascii() and word.isdecimal()
+
+
+def lesson_argument(lesson: "str | os.PathLike[str]") -> str:
+    """The lesson as the command is given it: a name, or a folder, that it takes for no option."""
+    word = os.fspath(lesson)
+    if word.startswith("-"):
+        raise MeshscopeError(f"there is no lesson {word}")
+    return word
+
+
 def lesson_folder(word: str) -> Optional[pathlib.Path]:
     """The lesson that is called so, as the command has it: 63_hsdp, hsdp or 63; or a lesson's own folder."""
-    if (pathlib.Path(word) / "scenario.toml").is_file():
+    if os.path.isfile(os.path.join(word, "scenario.toml")):
         return pathlib.Path(word)
     for folder in lesson_folders():
         number, _, short = folder.name.partition("_")
-        if word in (folder.name, short) or (word.isdigit() and number.isdigit() and int(word) == int(number)):
+        if word in (folder.name, short) or (_is_number(word) and _is_number(number) and word.lstrip("0") == number.lstrip("0")):
             return folder
     return None

@@ -8,9 +8,10 @@ import pathlib
 import shutil
 import signal
 import subprocess
-from typing import Any, List, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence
 
-from .errors import CommandError, ProgramNotFound
+from ._version import __version__
+from .errors import CommandError, MeshscopeError, ProgramNotFound
 
 ENVIRONMENT = "MESHSCOPE"
 _GRACE_S = 10  # what a run that was told to stop has for writing its record
@@ -39,7 +40,25 @@ def find_program() -> str:
     )
 
 
-def words(text: str) -> str:
+def options_of(options: Dict[str, Any]) -> List[str]:
+    """`gpus_per_node=8` as `--gpus-per-node 8`; True is the option alone, a list is the option several times."""
+    arguments: List[str] = []
+    for name, given in options.items():
+        option = "--" + name.replace("_", "-")
+        if given is None or given is False:
+            continue
+        for each in given if isinstance(given, (list, tuple)) else [given]:
+            arguments += [option] if each is True else [option, str(each)]
+    return arguments
+
+
+def path_argument(path: "str | os.PathLike[str]") -> str:
+    """The path so that the command takes it for no option."""
+    text = os.fspath(path)
+    return os.path.join(os.curdir, text) if text.startswith("-") else text
+
+
+def message_of(text: str) -> str:
     """The program's message, without its name before each line."""
     name = "meshscope: "
     return "\n".join(line[len(name):] if line.startswith(name) else line for line in text.strip().splitlines())
@@ -48,12 +67,20 @@ def words(text: str) -> str:
 def start(arguments: Sequence[str], lang: Optional[str] = None, stdin: str = "") -> "subprocess.CompletedProcess[str]":
     """Runs the command to its end, whatever its exit code. Ctrl-C is handed on, so that it can clean up."""
     command: List[str] = [find_program(), *(["--lang", lang] if lang else []), *arguments]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          encoding="utf-8", errors="replace") as process:
+    try:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise ProgramNotFound(f"{command[0]} cannot be started: {error.strerror or error}; is it the command meshscope for "
+                              "this machine?") from None
+    with process:
         try:
             out, err = process.communicate(stdin)
         except BaseException:
-            process.send_signal(signal.SIGINT)
+            if os.name == "nt":  # where a process cannot be sent SIGINT
+                process.terminate()
+            else:
+                process.send_signal(signal.SIGINT)
             try:
                 process.wait(_GRACE_S)
             except subprocess.TimeoutExpired:
@@ -66,10 +93,22 @@ def run_program(arguments: Sequence[str], lang: Optional[str] = None, stdin: str
     """What the command wrote to its standard output. Raises CommandError with its message where it failed."""
     ended = start(arguments, lang, stdin)
     if ended.returncode != 0:
-        raise CommandError(words(ended.stderr) or words(ended.stdout), ended.returncode, ended.args)
+        raise CommandError(message_of(ended.stderr) or message_of(ended.stdout), ended.returncode, ended.args)
     return ended.stdout
 
 
 def ask_json(arguments: Sequence[str], lang: Optional[str] = None) -> Any:
     """The command's answer in JSON."""
-    return json.loads(run_program(arguments, lang))
+    return decoded(run_program(arguments, lang))
+
+
+def decoded(answer: str) -> Any:
+    """What this JSON of the command says."""
+    try:
+        return json.loads(answer)
+    except (ValueError, RecursionError):
+        raise other_version() from None
+
+
+def other_version() -> MeshscopeError:
+    return MeshscopeError(f"{find_program()} is no meshscope of this version ({__version__}): its answer is another one's")

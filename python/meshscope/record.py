@@ -12,7 +12,7 @@ import weakref
 from typing import Any, Callable, Dict, List, Optional, Tuple, Type
 
 from .errors import NotRecorded, QueryError
-from .program import run_program
+from .program import options_of, run_program
 from .rows import (Buffer, Collective, Compute, Dependency, Event, Group, Hop, Loss, MemoryChange, Operand, ParameterRun,
                    Peak, Rank, Rows, Step, Weight, html_table)
 from .trace_file import TraceFile, damaged, exact, exact_numbers, numbers_text
@@ -30,7 +30,11 @@ class Mesh:
 
 @dataclasses.dataclass(frozen=True)
 class Info:
-    """What a record says of its run. `steps` counts those that are whole; `failure` is None where it came to its end."""
+    """What a record says of its run. `steps` counts those that are whole; `failure` is None where it came to its end.
+
+    `scenario` is the text that ran. `scenario_path` is where the command read it: of a run with changed keys, or of a text,
+    a file that was made for the run and is gone.
+    """
 
     title: str
     title_zh: str
@@ -42,6 +46,12 @@ class Info:
     world_size: int
     steps: int
     failure: Optional[Dict[str, Any]]
+
+
+def _typed(meta: Dict[str, Any], key: str, kind: Type[Any]) -> Any:
+    if type(meta[key]) is not kind:
+        raise TypeError(key)
+    return meta[key]
 
 
 def _ranks(text: Optional[str]) -> Optional[Tuple[int, ...]]:
@@ -64,6 +74,10 @@ _EVENTS = (
 )
 
 
+# What decoding raises where the text is not what a run writes.
+_UNDECODED = (KeyError, TypeError, ValueError, ArithmeticError, RecursionError)
+
+
 class Record:
     """A recorded run. `meshscope.open(FILE)` and `meshscope.run(SCENARIO)` give one.
 
@@ -80,7 +94,7 @@ class Record:
         self._file = TraceFile(self.path, verify)
         try:
             self._read_meta(self._file.meta)
-        except (KeyError, TypeError, ValueError, RecursionError):  # its checksums hold, but no run wrote it
+        except _UNDECODED:  # its checksums hold, but no run wrote it
             self._file.close()
             raise damaged(self.path, "meta") from None
 
@@ -89,21 +103,21 @@ class Record:
         if failure is not None and not isinstance(failure, dict):
             raise ValueError("failure")
         self.info = Info(
-            title=meta["title_en"],
-            title_zh=meta["title_zh"],
-            scenario=meta["scenario"],
-            scenario_path=meta["scenario_path"],
-            backend=meta["backend"],
-            engine_version=meta["engine_version"],
+            title=_typed(meta, "title_en", str),
+            title_zh=_typed(meta, "title_zh", str),
+            scenario=_typed(meta, "scenario", str),
+            scenario_path=_typed(meta, "scenario_path", str),
+            backend=_typed(meta, "backend", str),
+            engine_version=_typed(meta, "engine_version", str),
             level=self._file.level,
-            world_size=meta["world_size"],
-            steps=meta["steps"],
+            world_size=_typed(meta, "world_size", int),
+            steps=_typed(meta, "steps", int),
             failure=failure,
         )
         dims = self._file.query("SELECT name, size FROM mesh_dim ORDER BY id")[1]
         self.mesh = Mesh(
             shape=tuple(size for _, size in dims),
-            names=tuple(name for name, _ in dims[: meta["mesh_names"]]),
+            names=tuple(name for name, _ in dims[: _typed(meta, "mesh_names", int)]),
             ranks=tuple(rank for (rank,) in self._file.query("SELECT rank FROM mesh_cell ORDER BY id")[1]),
         )
 
@@ -159,8 +173,11 @@ class Record:
         made = []
         for row in rows:
             cells = list(row)
-            for i, read in readers:
-                cells[i] = read(cells[i])
+            try:
+                for i, read in readers:
+                    cells[i] = read(cells[i])
+            except _UNDECODED:
+                raise damaged(self.path, view) from None
             made.append(kind._make(cells))
         return Rows(made, kind._fields)
 
@@ -245,9 +262,12 @@ class Record:
                 f"{self.path}: this record does not hold the weights: only runs that came to their end, of models of at "
                 "most 65,536 numbers, keep them; run(…, weights=FILE) writes those of any model"
             )
-        rows = [
-            Weight(each["name"], tuple(each["shape"]), exact_numbers(each["numbers"])) for each in json.loads(kept)
-        ]
+        try:
+            rows = [
+                Weight(each["name"], tuple(each["shape"]), exact_numbers(each["numbers"])) for each in json.loads(kept)
+            ]
+        except _UNDECODED:
+            raise damaged(self.path, "meta") from None
         return Rows(rows, Weight._fields)
 
     def export(self, format: str, out: "str | os.PathLike[str]", force: bool = False, lang: Optional[str] = None,
@@ -255,9 +275,7 @@ class Record:
         """Writes the record for other programs, as `meshscope trace export` does: perfetto, csv (`what="hops"`), html,
         svg, png, gif, mp4 (`view="memory"`, `rank=1`, …). Gives the path of what was written."""
         arguments = ["trace", "export", format, os.path.abspath(self.path), "-o", os.path.abspath(os.fspath(out))]
-        for name, given in options.items():
-            arguments += ["--" + name.replace("_", "-"), str(given)]
-        run_program(arguments + (["--force"] if force else []), lang=lang)
+        run_program(arguments + options_of({**options, "force": force}), lang=lang)
         return os.fspath(out)
 
     def _repr_html_(self) -> str:

@@ -7,14 +7,16 @@ import json
 import math
 import os
 import pathlib
+import re
 import shutil
 import tempfile
 from typing import Any, Dict, Iterator, List, Optional, Union
 
 from .errors import MeshscopeError, RunFailed
 from .lessons import lesson_folder, lesson_folders
-from .program import start, words
+from .program import message_of, path_argument, start
 from .record import Record
+from .values import plain
 
 Path = Union[str, "os.PathLike[str]"]
 _VARIANT = "changed-by-python"
@@ -22,6 +24,7 @@ _VARIANT = "changed-by-python"
 
 def toml_value(value: Any) -> str:
     """A value as TOML writes it, on one line. Raises TypeError for what TOML has no word for."""
+    value = plain(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -34,7 +37,7 @@ def toml_value(value: Any) -> str:
         return "[" + ", ".join(map(toml_value, value)) + "]"
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{toml_value(str(key))} = {toml_value(each)}" for key, each in value.items()) + " }"
-    raise TypeError(f"a scenario cannot hold {value!r}; it holds numbers, texts, truths, lists and dicts of these")
+    raise TypeError(f"a scenario cannot hold {value!r}; it holds numbers, strings, booleans, lists and dicts of these")
 
 
 def changed(text: str, overrides: Dict[str, Any]) -> str:
@@ -50,7 +53,7 @@ def _can_write(folder: pathlib.Path) -> bool:
 @contextlib.contextmanager
 def _beside(file: pathlib.Path, text: str) -> Iterator[pathlib.Path]:
     """A file with this text from which the same relative paths lead to the same files as from `file`."""
-    folder = file.resolve().parent
+    folder = file.absolute().parent  # of the link where the file is one: from there the command follows its paths
     if _can_write(folder):
         handle, name = tempfile.mkstemp(prefix=f".{file.stem}.", suffix=".toml", dir=folder)
         try:
@@ -60,6 +63,7 @@ def _beside(file: pathlib.Path, text: str) -> Iterator[pathlib.Path]:
         finally:
             os.unlink(name)
         return
+    folder = folder.resolve()
     with tempfile.TemporaryDirectory(prefix="meshscope-") as made:
         # Installed lessons: what lies beside the file and beside its folder is linked.
         copy = pathlib.Path(made) / folder.name
@@ -83,7 +87,7 @@ def scenario_file(scenario: Path, overrides: Dict[str, Any]) -> Iterator[pathlib
             yield file
         return
     file = pathlib.Path(given)
-    if not file.is_file():
+    if not os.path.isfile(file):
         folder = lesson_folder(given)
         if folder is None:
             lessons = ", ".join(each.name for each in lesson_folders())
@@ -101,10 +105,28 @@ def scenario_file(scenario: Path, overrides: Dict[str, Any]) -> Iterator[pathlib
         yield made_file
 
 
-def named(message: str, file: pathlib.Path, scenario: Path) -> str:
-    """The message with the name that the user gave instead of that of a file made for the run."""
+def named(message: str, file: pathlib.Path, scenario: Path, overrides: Optional[Dict[str, Any]] = None) -> str:
+    """The message with the name that the user gave instead of that of a file made for the run.
+
+    What stands behind the user's own lines are the changed keys: there it names the keywords instead of the line.
+    """
     given = os.fspath(scenario)
-    return message.replace(str(file), "the scenario" if "\n" in given else given)
+    name = "the scenario" if "\n" in given else given
+    if not overrides:
+        return message.replace(str(file), name)
+    last = file.read_text(encoding="utf-8").count("\n") - 4  # `changed` puts an empty line and three behind it
+    at = re.compile(re.escape(str(file)) + r":(\d+):\d+(?=:)(.*)")
+    if any(int(found[1]) > last and "lesson.variant" in found[2] for found in at.finditer(message)):
+        return (f"{name}: keys are changed by a [[lesson.variant]] behind the scenario, which cannot follow its "
+                "lesson.variant as it is written there; write each of its variants as a table [[lesson.variant]]")
+
+    def place(found: "re.Match[str]") -> str:
+        if int(found[1]) <= last:
+            return found[0]
+        meant = [key for key in overrides if key.replace("__", ".") in found[2]] or list(overrides)
+        return f"{file} ({', '.join(meant)}){found[2]}"
+
+    return at.sub(place, message).replace(str(file), name)
 
 
 def run(scenario: Path, backend: Optional[str] = None, save: Optional[Path] = None, *, level: Optional[str] = None,
@@ -145,8 +167,9 @@ def _run(scenario: Path, trace: str, owns: Optional[str], options: List[str], ov
          lang: Optional[str]) -> Record:
     before = _stamp(trace)
     with scenario_file(scenario, overrides) as file:
-        ended = start(["run", str(file), "--quiet", "--trace", trace, *options], lang)
-        message = named("\n".join(filter(None, [ended.stdout.strip(), words(ended.stderr)])), file, scenario)
+        ended = start(["run", path_argument(file), "--quiet", "--trace", trace, *options], lang)
+        message = named("\n".join(filter(None, [ended.stdout.strip(), message_of(ended.stderr)])), file, scenario,
+                        overrides)
     if ended.returncode == 0:
         return Record(trace, verify=False, owns=owns)
     record = Record(trace, verify=False, owns=owns) if _stamp(trace) not in (None, before) else None

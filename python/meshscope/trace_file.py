@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import pathlib
+import re
 import sqlite3
 import stat
 import struct
+import time
 import weakref
 from array import array
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from .checksum import sum_of
 from .errors import NotRecorded, QueryError, RecordError
@@ -59,8 +62,8 @@ def _check_head(path: str) -> int:
     """What the header says before SQLite sees the file (sqlite.org/fileformat.html, 1.3); gives the version."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    except OSError as error:
-        raise RecordError(f"cannot open {path} as a trace: {error.strerror}") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise RecordError(f"cannot open {path} as a trace: {getattr(error, 'strerror', error)}") from None
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -183,12 +186,18 @@ def _own_views(version: int) -> List[str]:
     ]
 
 
-class _Doors:
+class _Authorizer:
     """What a query may do: read tables and views, and of them what was recorded."""
 
     def __init__(self, level: int) -> None:
         self.level = level
         self.lacking: Optional[Tuple[str, int]] = None
+        self.stop: Optional[Callable[[], bool]] = None  # whether a query is to end before it is done
+        self.stopped = False
+
+    def look(self) -> int:
+        self.stopped = self.stop is not None and self.stop()
+        return int(self.stopped)
 
     def authorize(self, action: int, table: Optional[str], name: Optional[str], _: Any, view: Optional[str]) -> int:
         if action == sqlite3.SQLITE_READ:
@@ -214,18 +223,24 @@ class TraceFile:
         self.path = path
         self.version = _check_head(path)
         uri = pathlib.Path(path).resolve().as_uri() + "?mode=ro&immutable=1"  # files are replaced, never changed
-        self._connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+        try:
+            self._connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+        except sqlite3.Error:  # the file itself was read above: SQLite takes shorter paths than the system
+            raise RecordError(f"cannot open {path} as a trace: its path is too long; move it to a shorter one") from None
         weakref.finalize(self, self._connection.close)
         try:
             _check_tables(path, self._connection, self.version, verify)
             self.meta: Dict[str, Any] = dict(self._connection.execute("SELECT key, value FROM meta"))
-            self._doors = _Doors(int(self.meta["level"]))
-            self.level = LEVELS[self._doors.level]
-            self._close_doors()
-        except (sqlite3.Error, KeyError, IndexError, TypeError, ValueError) as error:
+            level = self.meta["level"]
+            if type(level) is not int or not 0 <= level < len(LEVELS):
+                raise ValueError("level")
+            self.level = LEVELS[level]
+            self._authorizer = _Authorizer(level)
+            self._restrict()
+        except (sqlite3.Error, KeyError, TypeError, ValueError) as error:
             raise damaged(path, "file" if isinstance(error, sqlite3.Error) else "meta") from None
 
-    def _close_doors(self) -> None:
+    def _restrict(self) -> None:
         connection = self._connection
         connection.create_function("hop_rows", 1, _hop_rows, deterministic=True)
         connection.create_function("number_list", 4, _number_list, deterministic=True)
@@ -236,12 +251,22 @@ class TraceFile:
         connection.execute("SELECT * FROM json_each(NULL)").fetchall()
         connection.execute("SELECT * FROM json_tree(NULL)").fetchall()
         connection.execute("PRAGMA query_only = ON")
-        connection.set_authorizer(self._doors.authorize)
-        connection.set_progress_handler(lambda: 0, _LOOK_EVERY)
+        connection.set_authorizer(self._authorizer.authorize)
+        connection.set_progress_handler(self._authorizer.look, _LOOK_EVERY)
+
+    @contextlib.contextmanager
+    def limited(self, seconds: float, stop: Callable[[], bool]) -> Iterator[None]:
+        """Queries within it end, as QueryError, once the seconds are over or `stop` says so."""
+        end = time.monotonic() + seconds
+        self._authorizer.stop = lambda: time.monotonic() > end or stop()
+        try:
+            yield
+        finally:
+            self._authorizer.stop = None
 
     def query(self, sql: str, values: Sequence[Any] = ()) -> Tuple[Tuple[str, ...], List[Tuple[Any, ...]]]:
         """Columns and rows of one SELECT."""
-        self._doors.lacking = None
+        self._authorizer.lacking, self._authorizer.stopped = None, False
         try:
             cursor = self._connection.execute(sql, [bound(value) for value in values])
             rows = cursor.fetchall()
@@ -252,16 +277,21 @@ class TraceFile:
         return tuple(column[0] for column in cursor.description), rows
 
     def _refusal(self, sql: str, error: Exception) -> BaseException:
-        if self._doors.lacking:
-            what, least = self._doors.lacking
+        if self._authorizer.lacking:
+            what, least = self._authorizer.lacking
             return NotRecorded(
                 f"{self.path}: this record does not hold {what}: it was made with the level {self.level}, and that "
                 f"needs {LEVELS[least]} or more (run with level=\"{LEVELS[least]}\")"
             )
         text = str(error)
+        if "closed database" in text:
+            return QueryError(f"{self.path}: this record is closed; open it again")
+        if self._authorizer.stopped:
+            return QueryError("this query took too long and was ended")
         if text == "interrupted":  # only the progress handler does, when Ctrl-C is pressed within it
             return KeyboardInterrupt()
-        if "malformed" in text or "disk I/O" in text:
+        ours = "user-defined function" in text and not re.search("hop_rows|number_list", sql, re.I)
+        if ours or any(words in text for words in ("malformed", "disk I/O", "Could not decode")):
             return damaged(self.path, "file")
         first = sql.lstrip(" \t\r\n;(").split(None, 1)[:1]
         if "not authorized" in text or "readonly" in text or (first and first[0].upper() not in ("SELECT", "WITH")):

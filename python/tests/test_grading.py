@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import shutil
+import threading
 import unittest
 from unittest import mock
 
@@ -54,14 +55,55 @@ class Grading(InFolder):
         self.write("f.txt", b"0" * (1 << 20) + b"0")
         self.write("g.mscope", "nothing")
         self.write("h.txt", "33\0")
+        self.write("i.json", '[33, ["4", [1]]]')
+        self.write("j.json", '[{"padded-rows": 33}]')
+        self.write("k.json", '{"padded-rows": ' + "[" * 900 + "]" * 900 + "}")
+        self.write("l.json", "[" * 100000)
         self.write(".hidden", "")
         grades = meshscope.grade("class", "hsdp", checks={"falls": "SELECT 1"})
         notes = dict(zip(grades.column("student"), grades.column("note")))
-        self.assertEqual(list(notes), list("abcdefgh"))
+        self.assertEqual(list(notes), list("abcdefghijkl"))
         for student, words in (("a", "neither answers"), ("b", "UTF-8"), ("c", "not JSON"), ("d", "no question x"),
-                               ("e", "neither a list"), ("f", "too large"), ("g", "not a Meshscope trace"), ("h", "no text")):
+                               ("e", "neither a list"), ("f", "too large"), ("g", "not a Meshscope trace"), ("h", "no text"),
+                               ("i", "lists within it"), ("j", "an object"), ("k", "lists within it"), ("l", "not JSON")):
             self.assertIn(words, notes[student])
         self.assertEqual({grade.right for grade in grades}, {0})
+
+    def test_a_file_that_breaks_the_grading_is_a_row_too(self):
+        self.write("a.txt", "33")
+        self.write("b.json", "[33]")
+        with mock.patch.object(grading, "_decoded", side_effect=["33", OverflowError("why")]):
+            grades = meshscope.grade("class", "hsdp")
+        self.assertEqual(sorted(grades.column("right")), [0, 1])
+        self.assertEqual(max(grades.column("note")), "it cannot be graded: OverflowError: why")
+
+    def test_a_check_ends_in_time_and_by_ctrl_c(self):
+        self.write("x.mscope", "")
+        shutil.copy(hsdp().path, "class/x.mscope")
+        endless = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+        with mock.patch.object(grading, "_CHECK_S", 0.02):
+            grades = meshscope.grade("class", "hsdp", checks={"endless": endless, "after it": "SELECT 1"})
+        self.assertEqual(grades[0].marks, {"endless": False, "after it": True})
+        self.assertIn("endless: this query took too long", grades[0].note)
+
+        stop = threading.Event()
+        begun, ended = threading.Event(), threading.Event()
+
+        def of(each):
+            begun.set()
+            grading._grade_record(self.folder / "class" / "x.mscope", {"endless": endless}, stop)
+            ended.set()
+
+        def interrupt(pool, of, what):
+            for each in what:
+                pool.submit(of, each)
+            begun.wait(10)
+            raise KeyboardInterrupt
+
+        with mock.patch.object(grading.concurrent.futures.ThreadPoolExecutor, "map", interrupt):
+            with self.assertRaises(KeyboardInterrupt):
+                grading._each(of, [(1,)], stop)
+        self.assertTrue(ended.wait(10))
 
     def test_records(self):
         self.write("none.txt", "")
@@ -93,9 +135,18 @@ class Grading(InFolder):
         table.write_text("name,gathers-a-step,padded-rows\nAda,4,33\n\nBob,2,\n", encoding="utf-8-sig")
         self.assertEqual([row[:6] for row in meshscope.grade(table, "hsdp").table()],
                          [("Ada", "class.csv:2", 2, 5, 1, 1), ("Bob", "class.csv:4", 0, 5, None, 0)])
+        table.write_bytes("name,padded-rows\n小王,33\n".encode("gb18030"))
+        with self.assertRaisesRegex(meshscope.MeshscopeError, 'no text in UTF-8 or UTF-16; .* save it as "CSV UTF-8"'):
+            meshscope.grade(table, "hsdp")
         table.write_text("name,nosuch\n")
         with self.assertRaisesRegex(meshscope.MeshscopeError, "questions of the lesson .*; it has nosuch"):
             meshscope.grade(table, "hsdp")
+
+    def test_one_file_of_one_student(self):
+        self.write("ada.json", '{"padded-rows": 33}')
+        self.assertEqual(meshscope.grade("class/ada.json", "hsdp").table()[0][:5], ("ada", "ada.json", 1, 5, 1))
+        graded = meshscope.grade(hsdp().path, "hsdp", checks={"ranks": "SELECT count(*) = 4 FROM ranks"})
+        self.assertEqual(graded.table(), [("run", "run.mscope", 1, 1, 1, "")])
 
     def test_the_table_goes_to_csv_and_starts_no_formula(self):
         grades = meshscope.Grades([meshscope.Grade("=1+1", "a.txt", 1, 2, {"q": True}, "")], ["q", "r"])
@@ -107,6 +158,8 @@ class Grading(InFolder):
     def test_mistakes_of_the_teacher_end_it(self):
         with self.assertRaisesRegex(meshscope.CommandError, "no lesson nosuch"):
             meshscope.grade(".", "nosuch")
+        with self.assertRaisesRegex(meshscope.MeshscopeError, "there is no lesson --help"):
+            meshscope.questions("--help")
         with self.assertRaisesRegex(meshscope.MeshscopeError, "cannot be read"):
             meshscope.grade("nowhere", "hsdp")
         with mock.patch.object(grading, "_VERDICT", grading.re.compile("(nothing)")):

@@ -2,6 +2,7 @@
 
 import gc
 import hashlib
+import json
 import math
 import os
 import pathlib
@@ -16,6 +17,7 @@ from unittest import mock
 
 from support import ROOT, TOY, InFolder, asked, hsdp, meshscope
 from meshscope import checksum, trace_file
+from meshscope.rows import Group
 
 # A statement of core/trace/schema.cpp, the version that brought it and the last that had it.
 STATEMENT = re.compile(r'\{((?:\s*"(?:[^"\\]|\\.)*")+)\s*(?:,\s*(\d+))?(?:,\s*(\d+))?\s*\}')
@@ -251,7 +253,9 @@ class Files(InFolder):
 
     def test_what_no_run_wrote_is_damage_though_its_checksums_hold(self):
         for sql in ("INSERT INTO meta VALUES('failure', '[]')", "INSERT INTO meta VALUES('failure', '{')",
-                    "DELETE FROM meta WHERE key = 'title_zh'", "UPDATE meta SET value = 9 WHERE key = 'level'"):
+                    "DELETE FROM meta WHERE key = 'title_zh'", "UPDATE meta SET value = 9 WHERE key = 'level'",
+                    "UPDATE meta SET value = -1 WHERE key = 'level'", "UPDATE meta SET value = 'x' WHERE key = 'steps'",
+                    "UPDATE meta SET value = 7 WHERE key = 'backend'"):
             shutil.copy(hsdp().path, "x.mscope")
             changed = sqlite3.connect("x.mscope")
             changed.execute(sql)
@@ -261,6 +265,38 @@ class Files(InFolder):
             changed.close()
             with self.assertRaisesRegex(meshscope.RecordError, "section 'meta'", msg=sql):
                 meshscope.open("x.mscope")
+
+    def test_damage_is_named_where_it_is_met_without_checksums(self):
+        shutil.copy(hsdp().path, "x.mscope")
+        changed = sqlite3.connect("x.mscope")
+        changed.execute("UPDATE meta SET value = '[{}]' WHERE key = 'parameters'")
+        changed.execute("UPDATE hop_block SET data = zeroblob(7)")
+        changed.execute("UPDATE string SET text = CAST(x'ff' AS TEXT) WHERE id = (SELECT max(id) FROM string)")
+        changed.commit()
+        changed.close()
+        with meshscope.open("x.mscope", verify=False) as record:
+            for read, section in ((record.weights, "meta"), (record.hops, "file"),
+                                  (lambda: record.sql("SELECT text FROM string"), "file")):
+                with self.assertRaisesRegex(meshscope.RecordError, f"section '{section}'"):
+                    read()
+            with mock.patch.dict("meshscope.record._READ", {(Group, "ranks"): lambda text: json.loads("{")}):
+                with self.assertRaisesRegex(meshscope.RecordError, "section 'groups'"):
+                    record.groups()
+            with self.assertRaisesRegex(meshscope.QueryError, "user-defined"):
+                record.sql("SELECT hop_rows(7)")
+        with self.assertRaisesRegex(meshscope.QueryError, "x.mscope: this record is closed"):
+            record.losses()
+
+    def test_paths_that_sqlite_does_not_take(self):
+        deep = self.folder.joinpath(*["d" * 200] * 6)
+        deep.mkdir(parents=True)
+        shutil.copy(hsdp().path, deep / "x.mscope")
+        with self.assertRaisesRegex(meshscope.RecordError, "its path is too long"):
+            meshscope.open(deep / "x.mscope")
+        with self.assertRaisesRegex(meshscope.RecordError, "cannot open d+"):
+            meshscope.open("d" * 5000)
+        with self.assertRaisesRegex(meshscope.RecordError, "cannot open"):
+            meshscope.open("x\0y")
 
     def test_the_schemas_are_the_engines(self):
         told = {version: hashlib.sha256("\n".join(schema(version)).encode()).hexdigest() for version in range(1, 5)}

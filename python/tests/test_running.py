@@ -42,6 +42,32 @@ class Running(InFolder):
             self.assertEqual(os.listdir("profiles"), ["toy.toml"])
         self.assertEqual(meshscope.run(TOY, train__steps=1).info.steps, 1)
 
+    def test_a_link_leads_where_the_link_lies_and_a_place_is_the_users_own(self):
+        (self.folder / "there").mkdir()
+        (self.folder / "there" / "toy.toml").write_text(TOY + '[hardware]\nprofile = "nodes.toml"\n')
+        profile = (ROOT / "scenarios" / "104_published" / "two_nodes.toml").read_text(encoding="utf-8")
+        (self.folder / "nodes.toml").write_text(profile, encoding="utf-8")
+        os.symlink("there/toy.toml", "linked.toml")
+        for writable in (True, False):
+            with mock.patch.object(running, "_can_write", lambda _: writable):
+                self.assertEqual(meshscope.run("linked.toml", train__steps=1).info.steps, 1)
+        with self.assertRaisesRegex(meshscope.RunFailed, r"^the scenario:18:2: unknown key wrong"):
+            meshscope.run(TOY.rstrip() + "\n[wrong]", train__steps=1)
+        variants = '[lesson]\nvariant = [{id = "a", set = {"train.steps" = 1}}]\n'
+        with self.assertRaisesRegex(meshscope.RunFailed, r"^the scenario: keys are changed by a \[\[lesson.variant\]\]"):
+            meshscope.run(TOY + variants, train__steps=1)
+
+    def test_what_looks_like_an_option_is_a_file(self):
+        (self.folder / "-x.toml").write_text(TOY)
+        self.assertEqual(meshscope.run("-x.toml", level="off").info.steps, 2)
+        self.assertEqual(meshscope.predict(pathlib.Path("-x.toml"))["world_size"], 2)
+        for ask in (meshscope.numbers, meshscope.questions):
+            with self.assertRaisesRegex(meshscope.MeshscopeError, "there is no lesson -1"):
+                ask("-1")
+        for nothing in ("x" * 300, "x\0y", "²", "9" * 5000):
+            with self.assertRaisesRegex(meshscope.MeshscopeError, "no file and no lesson"):
+                meshscope.run(nothing)
+
     def test_values_are_written_as_toml(self):
         value = {"a b": [1, 2.5, True, 'say "x"\n\x7f', float("inf")]}
         self.assertEqual(running.toml_value(value), r'{ "a b" = [1, 2.5, true, "say \"x\"\n\u007f", inf] }')
@@ -63,7 +89,8 @@ class Running(InFolder):
 
         (self.folder / "toy.toml").write_text(TOY)
         (self.folder / "old.mscope").write_text("kept")
-        with self.assertRaisesRegex(meshscope.RunFailed, r"^toy.toml:\d+:\d+: unknown key train.stepz\n.*train.steps") as caught:
+        with self.assertRaisesRegex(meshscope.RunFailed, r"^toy.toml \(train__stepz\): unknown key train.stepz\n.*train.steps"
+                                    ) as caught:
             meshscope.run("toy.toml", train__stepz=3)
         self.assertIsNone(caught.exception.record)
         with self.assertRaisesRegex(meshscope.RunFailed, "已存在") as caught:
@@ -86,6 +113,7 @@ class Answers(InFolder):
         self.assertEqual(meshscope.predict(TOY, steps=2)["world_size"], 2)
         told = meshscope.mesh([2, 4], ["replicate", "shard"], rank=5, ask=['mesh.get_group("shard")'])
         self.assertEqual((told[0]["root"]["coordinate"], told[0]["root"]["groups"]), ([1, 1], [[1, 5], [4, 5, 6, 7]]))
+        self.assertEqual(meshscope.mesh((4,), "dp"), meshscope.mesh((4,), ("dp",)))
         config = ROOT / "tests" / "golden" / "model_config" / "Llama-3.1-8B.json"
         plan = meshscope.plan(f"hf:{config}", gpus=8, seq=8192, only="tp=8", top=1)
         self.assertEqual((plan["gpus"], [layout["tp"] for layout in plan["layouts"]]), (8, [8]))
@@ -110,13 +138,26 @@ class Program(InFolder):
                 with self.assertRaisesRegex(meshscope.ProgramNotFound, "a record can be read without it"):
                     program.find_program()
 
+    def test_another_program_is_told_from_it(self):
+        stand_in = self.folder / "program"
+        stand_in.write_text("no program")
+        stand_in.chmod(stand_in.stat().st_mode | stat.S_IXUSR)
+        with mock.patch.dict(os.environ, MESHSCOPE=str(stand_in)):
+            with self.assertRaisesRegex(meshscope.ProgramNotFound, "program cannot be started"):
+                meshscope.predict(TOY)
+            for answer in ("hello", "{}", "[]"):
+                stand_in.write_text(f"#!/bin/sh\necho '{answer}'\n")
+                for ask in (lambda: meshscope.mesh((2,)), lambda: meshscope.numbers("ring")):
+                    with self.assertRaisesRegex(meshscope.MeshscopeError, "program is no meshscope of this version"):
+                        ask()
+
     def test_ctrl_c_reaches_it(self):
         # A program that says when it is there, and writes down that it was told to stop.
         stand_in = self.folder / "program"
         stand_in.write_text("#!/bin/sh\ntrap 'echo told > told; exit 130' INT\n: > there\n"
                             "n=0; while [ $n -lt 1200 ]; do sleep 0.05; n=$((n + 1)); done\n")
         stand_in.chmod(stand_in.stat().st_mode | stat.S_IXUSR)
-        # What a shell starts in the background is born deaf to SIGINT.
+        # What a shell starts in the background starts with SIGINT ignored.
         code = (f"import signal, sys; sys.path.insert(0, {str(ROOT / 'python')!r}); import meshscope\n"
                 "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
                 "try: meshscope.predict('a\\nb')\nexcept KeyboardInterrupt: print('interrupted')")
