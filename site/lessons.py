@@ -43,8 +43,8 @@ class Lesson:
         return self.data["title"][language]
 
     def full_title(self, language):
-        """With the number that texts call it by: "63 HSDP"."""
-        return f"{self.number} {self.title(language)}".strip()
+        """With the number that texts call it by: "63 · HSDP"."""
+        return f"{self.number} · {self.title(language)}" if self.number else self.title(language)
 
     def mesh_text(self):
         """"(2, 2) replicate, shard"; "" without a mesh."""

@@ -186,7 +186,7 @@ class SiteTest(unittest.TestCase):
         front, lesson = (self.pages[f"zh/{name}.html"].words for name in ("index", f"lessons/{LESSON}"))
         self.assertIn("从第 22 课开始", front)
         self.assertIn("Begin with lesson 22", self.pages["en/index.html"].words)
-        self.assertIn("\n22 ", lesson)
+        self.assertIn("\n22 · ", lesson)
         self.assertEqual({row[1].split()[0] for row in self.index("en") if row[4] == "lesson"}, {"22", "51"})
         import glossary
         links = glossary.Links([], "en", "", {"51": "51_adam_memory.html"})
