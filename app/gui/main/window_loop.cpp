@@ -81,18 +81,20 @@ class WindowLoop::Loop {
     bool frame() {
         if (window_.should_close() || g_end != 0) return false;
         const bool moving = stage_.moving();
-        window_.poll(moving || settle_ > 0 ? 0.0 : 0.5);
+        window_.poll(moving || settle_ > 0 || untold_ ? 0.0 : 0.5);
         if (take_input()) settle_ = 3;
         const auto now = std::chrono::steady_clock::now();
         const double seconds = std::min(0.1, std::chrono::duration<double>(now - last_).count());
         last_ = now;
-        if (!moving && settle_ <= 0 && !stage_.moving()) {
+        if (!moving && settle_ <= 0 && !untold_ && !stage_.moving()) {
             keep(2.0);
             return true;
         }
         kept_.touch();
         settle_ = std::max(0, settle_ - 1);
-        stage_.tell(window::GlfwWindow::is_heard() && settle_ == 0 && !moving);
+        const bool heard = window::GlfwWindow::is_heard(), tells = heard && settle_ == 0 && !moving;
+        untold_ = heard && !tells;  // what moves is told once it has come to rest
+        stage_.tell(tells);
         draw(seconds);
         if (!stage_.memory().told.empty()) window::GlfwWindow::tell(stage_.memory().told);
         if (window_.context_lost()) {
@@ -389,6 +391,7 @@ class WindowLoop::Loop {
     bool opened_ = false;
     std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();  ///< frame
     int settle_ = 3;  ///< frames that ImGui needs after a change: hover, sizes of scrolling parts
+    bool untold_ = false;  // the latest frame was not told as text
 };
 
 WindowLoop::WindowLoop(const Options& options, const i18n::Catalogue& catalogue, session::Session& session,
