@@ -6,8 +6,9 @@
     record = meshscope.open("hsdp.mscope")              # what was recorded before
     record.collectives(rank=0, step=1).to_pandas()
 
-A record is read by this package alone; `run`, `predict`, `plan`, `mesh`, `numbers`, `grade` and exports start the installed
-command. docs/python.md tells it all. The name `meshscope.torch` is kept free for recording runs of PyTorch.
+A record is read by this package alone; `run`, `predict`, `plan`, `mesh`, `numbers`, `questions`, `grade`, `show` of a
+record and exports start the installed command. docs/python.md tells it all. The name `meshscope.torch` is kept free for
+recording runs of PyTorch.
 """
 
 from __future__ import annotations

@@ -298,10 +298,10 @@ def grade(handed_in: Path, lesson: Path, *, checks: Optional[Dict[str, str]] = N
     """Grades what a class handed in for a lesson: a row for each file, also for one that cannot be read.
 
     `handed_in` is a folder of files named by student (`alice.txt`) or of folders named by student, one such file, or one
-    CSV table whose first column names students and whose others are the lesson's questions. A `.txt` has one answer a line, as `meshscope
-    lesson run NAME < answers.txt` reads it; a `.json` a list of answers, or an object of answers by question. The program
-    itself says which are right. A `.mscope` is a record of a run, held against `checks` (SQL by name, each giving a number
-    that is not 0 where it holds; by default those of the lesson).
+    CSV table whose first column names students and whose others are the lesson's questions. A `.txt` has one answer a line,
+    as `meshscope lesson run NAME < answers.txt` reads it; a `.json` a list of answers, or an object of answers by question.
+    The program itself says which are right. A `.mscope` is a record of a run, held against `checks` (SQL by name, each
+    giving, within 30 seconds, a number that is not 0 where it holds; by default those of the lesson).
     """
     lesson = os.fspath(lesson)
     place = pathlib.Path(handed_in)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
 import shutil
 import signal
 import subprocess
-from typing import Any, Dict, List, Optional, Sequence
+import threading
+from typing import Any, Dict, Iterator, List, Optional, Sequence
 
 from ._version import __version__
 from .errors import CommandError, MeshscopeError, ProgramNotFound
@@ -64,17 +66,35 @@ def message_of(text: str) -> str:
     return "\n".join(line[len(name):] if line.startswith(name) else line for line in text.strip().splitlines())
 
 
+@contextlib.contextmanager
+def _interrupt_held() -> Iterator[List[Any]]:
+    """Ctrl-C within it is only noted: a process that is being started would else be left behind."""
+    pressed: List[Any] = []
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield pressed
+        return
+    signal.signal(signal.SIGINT, lambda *given: pressed.append(given))
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
 def start(arguments: Sequence[str], lang: Optional[str] = None, stdin: str = "") -> "subprocess.CompletedProcess[str]":
     """Runs the command to its end, whatever its exit code. Ctrl-C is handed on, so that it can clean up."""
     command: List[str] = [find_program(), *(["--lang", lang] if lang else []), *arguments]
     try:
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   encoding="utf-8", errors="replace")
+        with _interrupt_held() as pressed:
+            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                       encoding="utf-8", errors="replace")
     except OSError as error:
         raise ProgramNotFound(f"{command[0]} cannot be started: {error.strerror or error}; is it the command meshscope for "
                               "this machine?") from None
     with process:
         try:
+            if pressed:
+                signal.raise_signal(signal.SIGINT)
             out, err = process.communicate(stdin)
         except BaseException:
             if os.name == "nt":  # where a process cannot be sent SIGINT

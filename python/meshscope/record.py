@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import html
 import json
@@ -14,7 +13,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, Type
 from .errors import NotRecorded, QueryError
 from .program import options_of, run_program
 from .rows import (Buffer, Collective, Compute, Dependency, Event, Group, Hop, Loss, MemoryChange, Operand, ParameterRun,
-                   Peak, Rank, Rows, Step, Weight, html_table)
+                   Peak, Rank, Rows, Step, Weight, html_table, row_class, unique)
 from .trace_file import TraceFile, damaged, exact, exact_numbers, numbers_text
 from .values import alternatives, list_alternatives, ranks_text
 
@@ -137,9 +136,13 @@ class Record:
         return f"<meshscope.Record {self.path}: {self.info.world_size} ranks, {self.info.steps} steps>"
 
     def sql(self, query: str, *values: Any) -> Rows[Any]:
-        """The rows of one SELECT over the views and tables of docs/trace.md; `values` stand for its `?`."""
+        """The rows of one SELECT over the views and tables of docs/trace.md; `values` stand for its `?`.
+
+        A name that several columns have is made unique: rank, rank_2.
+        """
         columns, rows = self._file.query(query, values)
-        kind = collections.namedtuple("SqlRow", columns, rename=True)  # type: ignore[misc]
+        columns = unique(columns)
+        kind = row_class(columns)
         return Rows([kind._make(row) for row in rows], columns)
 
     def value(self, query: str, *values: Any) -> Any:
@@ -179,7 +182,7 @@ class Record:
             except _UNDECODED:
                 raise damaged(self.path, view) from None
             made.append(kind._make(cells))
-        return Rows(made, kind._fields)
+        return Rows(made, kind._fields, kind)
 
     def collectives(self, **conditions: Any) -> Rows[Collective]:
         """A row for each rank that took part in a collective."""

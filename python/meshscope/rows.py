@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import collections
 import html
-from typing import Any, Dict, Generic, Iterable, List, NamedTuple, Optional, Sequence, Tuple, TypeVar
+from typing import Any, Dict, Generic, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Type, TypeVar, get_type_hints
 
 Row = TypeVar("Row", bound=Tuple[Any, ...])
 
+_TYPES: Dict[Any, str] = {int: "i8", float: "f8", Optional[int]: "f8", Optional[float]: "f8", str: "U1"}
 SHOWN_ROWS = 20
 """How many rows a notebook shows of a longer list."""
 
@@ -235,13 +237,14 @@ class Weight(NamedTuple):
 class Rows(List[Row], Generic[Row]):
     """A list of named tuples that knows its columns, also where it is empty."""
 
-    def __init__(self, rows: Iterable[Row], columns: Sequence[str]) -> None:
+    def __init__(self, rows: Iterable[Row], columns: Sequence[str], kind: Optional[Type[Any]] = None) -> None:
         super().__init__(rows)
         self.columns: Tuple[str, ...] = tuple(columns)
+        self._kind = kind  # the named tuple of the rows, where its annotations tell the columns' types
 
     def __getitem__(self, at: Any) -> Any:
         found = super().__getitem__(at)
-        return Rows(found, self.columns) if isinstance(at, slice) else found
+        return Rows(found, self.columns, self._kind) if isinstance(at, slice) else found
 
     def column(self, name: str) -> List[Any]:
         """The cells of one column."""
@@ -256,7 +259,10 @@ class Rows(List[Row], Generic[Row]):
         """A pandas.DataFrame of these columns. Needs pandas."""
         import pandas
 
-        return pandas.DataFrame.from_records([tuple(row) for row in self], columns=list(self.columns))
+        table = pandas.DataFrame.from_records([tuple(row) for row in self], columns=list(self.columns))
+        if self:
+            return table
+        return table.astype({name: kind for name, kind in self._empty_types() if kind in ("i8", "f8")})
 
     def to_numpy(self) -> Any:
         """A structured array, one field a column: whole numbers as int64, others as float64 (NaN where a cell is
@@ -264,11 +270,40 @@ class Rows(List[Row], Generic[Row]):
         import numpy
 
         fields = [(name, _numpy_type([row[i] for row in self])) for i, name in enumerate(self.columns)]
+        fields = fields if self else self._empty_types()
         cells = [tuple(_numpy_cell(cell, kind) for cell, (_, kind) in zip(row, fields)) for row in self]
         return numpy.array(cells, dtype=fields)
 
+    def _empty_types(self) -> List[Tuple[str, str]]:
+        """What numpy calls each column where no row tells: by its annotation, else an object."""
+        hints = get_type_hints(self._kind) if self._kind else {}
+        return [(name, _TYPES.get(hints.get(name), "O")) for name in self.columns]
+
     def _repr_html_(self) -> str:
         return html_table(self.columns, self[:SHOWN_ROWS], len(self))
+
+
+def row_class(columns: Sequence[str]) -> Any:
+    """The named tuple of a query's rows; its rows can be pickled and copied."""
+    kind = collections.namedtuple("SqlRow", columns, rename=True)  # type: ignore[misc]
+    kind.__reduce__ = lambda row: (_row, (tuple(columns), tuple(row)))  # type: ignore[method-assign,assignment]
+    return kind
+
+
+def _row(columns: Tuple[str, ...], cells: Tuple[Any, ...]) -> Any:
+    return row_class(columns)._make(cells)
+
+
+def unique(columns: Sequence[str]) -> Tuple[str, ...]:
+    """The names of a query's columns, each once: rank, rank_2."""
+    names: List[str] = []
+    for name in columns:
+        n, free = 1, name
+        while free in names or (n > 1 and free in columns):
+            n += 1
+            free = f"{name}_{n}"
+        names.append(free)
+    return tuple(names)
 
 
 def _numpy_type(cells: Sequence[Any]) -> str:

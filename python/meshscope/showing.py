@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import html
 import os
 import pathlib
@@ -11,13 +12,15 @@ import shutil
 import tempfile
 import urllib.parse
 import webbrowser
-from typing import Any, Optional, Union
+from typing import Any, Dict, Optional, Union
 
 from .errors import MeshscopeError, ProgramNotFound
+from .lessons import lesson_folder, lesson_folders
 from .program import find_program
 from .record import Record
 
 PAGE = "MESHSCOPE_PAGE"
+COPIES = "meshscope_pages"  # the folder of copies beside a notebook
 # Jupyter drops messages beyond 1 MB a second over 3 s; a larger page is a file beside the notebook.
 _LARGEST_OUTPUT = 2_000_000
 
@@ -27,10 +30,7 @@ def find_page() -> str:
     it), else the one that scripts/web made in the checkout of the command or of this package."""
     named = os.environ.get(PAGE)
     if named:
-        if not re.match("https?://", named) and not os.path.isfile(named):
-            raise MeshscopeError(f"the variable {PAGE} names {named}, which is no file; give it the path or the address of "
-                                 "meshscope.html")
-        return named
+        return _checked(named, f"the variable {PAGE} names")
     checkouts = [pathlib.Path(__file__).resolve().parents[2]]
     with contextlib.suppress(ProgramNotFound):
         checkouts += list(pathlib.Path(find_program()).resolve().parents)[:4]  # its build/release/bin/meshscope
@@ -44,6 +44,12 @@ def find_page() -> str:
     )
 
 
+def _checked(page: str, named_by: str) -> str:
+    if not re.match("https?://", page) and not os.path.isfile(page):
+        raise MeshscopeError(f"{named_by} {page}, which is no file; give it the path or the address of meshscope.html")
+    return page
+
+
 def in_notebook() -> bool:
     """Whether this runs in a notebook's kernel."""
     try:
@@ -55,7 +61,7 @@ def in_notebook() -> bool:
 
 def _frame(height: int, attributes: str) -> str:
     return (f'<iframe {attributes} width="100%" height="{height}" style="border:0" '
-            'sandbox="allow-scripts allow-downloads"></iframe>')
+            'sandbox="allow-scripts allow-downloads allow-popups allow-popups-to-escape-sandbox"></iframe>')
 
 
 class _Output:
@@ -77,15 +83,22 @@ def _display(markup: str) -> None:
     display(_Output(markup))  # type: ignore[no-untyped-call]
 
 
-def _put_beside(page: pathlib.Path, name: str) -> str:
-    """A copy of the page in the notebook's folder, from which Jupyter serves; gives its name."""
-    target = pathlib.Path.cwd() / name
-    if not (target.is_file() and target.samefile(page)):
-        try:
-            shutil.copyfile(page, target)
-        except OSError as error:
-            raise MeshscopeError(f"the page cannot be put beside the notebook: {error}") from None
-    return urllib.parse.quote(name)
+def _put_beside(page: pathlib.Path) -> str:
+    """A copy of the page beside the notebook, from where Jupyter serves it; gives its address.
+
+    Its name tells its content, so that it stands for no other page and takes no file's place. Jupyter serves no folder whose
+    name begins with a dot.
+    """
+    try:
+        data = page.read_bytes()
+        copy = pathlib.Path(COPIES) / f"{page.stem}-{hashlib.sha256(data).hexdigest()[:8]}.html"
+        if not (copy.is_file() and copy.read_bytes() == data):
+            copy.parent.mkdir(exist_ok=True)
+            with open(copy, "xb") as out:
+                out.write(data)
+    except OSError as error:
+        raise MeshscopeError(f"the page cannot be put beside the notebook: {error}") from None
+    return urllib.parse.quote(copy.as_posix())
 
 
 def _open_browser(address: str) -> None:
@@ -115,7 +128,7 @@ def _show_record(record: Record, notebook: bool, height: int, lang: Optional[str
         if page.stat().st_size <= _LARGEST_OUTPUT:
             _display(_frame(height, f'srcdoc="{html.escape(page.read_text(encoding="utf-8"), quote=True)}"'))
         else:
-            _display(_frame(height, f'src="{_put_beside(page, page.name)}"'))
+            _display(_frame(height, f'src="{_put_beside(page)}"'))
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -123,11 +136,25 @@ def _show_record(record: Record, notebook: bool, height: int, lang: Optional[str
     return None
 
 
-def _show_lesson(notebook: bool, height: int, url: Optional[str], place: str) -> Optional[str]:
-    page = url or find_page()
+def _check_lesson(lesson: str) -> None:
+    """Refuses what the installed command has no lesson for; without it the page itself says so."""
+    with contextlib.suppress(ProgramNotFound):
+        lessons = [folder.name for folder in lesson_folders()]
+        if lessons and lesson_folder(lesson) is None:
+            raise MeshscopeError(f"there is no lesson {lesson}; lessons: {', '.join(lessons)}")
+
+
+def _show_lesson(notebook: bool, height: int, url: Optional[str], words: Dict[str, Any]) -> Optional[str]:
+    page = _checked(url, "url names") if url else find_page()
+    if words.get("lesson") is not None:
+        _check_lesson(words["lesson"])
     hosted = re.match("https?://", page)
+    given = {name: str(each) for name, each in words.items() if each is not None}
     if notebook:
-        source = page if hosted else _put_beside(pathlib.Path(page), "meshscope.html")
+        given.setdefault("embed", "1")
+    place = "#" + urllib.parse.urlencode(given) if given else ""
+    if notebook:
+        source = page if hosted else _put_beside(pathlib.Path(page))
         _display(_frame(height, f'src="{html.escape(source + place, quote=True)}"'))
         return None
     address = page + place if hosted else pathlib.Path(page).resolve().as_uri() + place
@@ -142,7 +169,7 @@ def show(what: Union[Record, str, "os.PathLike[str]", None] = None, *, height: i
     In a notebook it stands in the output, else (or with `browser=True`) the browser opens. A record is shown as the page
     that `meshscope trace export html` makes; a lesson in meshscope.html, which runs it, opened at `step=3`, `view=…`,
     `rank=…`, `at=…`, `theme=…` (docs/web.md). `url` is where a host has that page. In a notebook a page of more than 2 MB,
-    meshscope.html among them, is copied into the notebook's folder, from which Jupyter serves it.
+    meshscope.html among them, is copied into the folder meshscope_pages beside the notebook, from where Jupyter serves it.
 
     Gives the path or the address of what the browser opened, and nothing in a notebook.
     """
@@ -154,5 +181,4 @@ def show(what: Union[Record, str, "os.PathLike[str]", None] = None, *, height: i
             raise TypeError("url and " + ", ".join(place or ["steps"]) + " are for lessons; a record is shown whole")
         return _show_record(what, notebook, height, lang)
     words = {"lesson": None if what is None else os.fspath(what), "lang": lang, **place}
-    given = {name: str(each) for name, each in words.items() if each is not None}
-    return _show_lesson(notebook, height, url, "#" + urllib.parse.urlencode(given) if given else "")
+    return _show_lesson(notebook, height, url, words)

@@ -1,11 +1,13 @@
 """A record's rows are the program's own; a file that is no whole record is refused by name."""
 
+import copy
 import gc
 import hashlib
 import json
 import math
 import os
 import pathlib
+import pickle
 import re
 import shutil
 import sqlite3
@@ -192,7 +194,17 @@ class Rows(unittest.TestCase):
             cells, fields = steps.to_numpy()
             self.assertEqual(fields[:3], [("step", "i8"), ("loss", "f8"), ("grad_norm", "f8")])
             self.assertTrue(math.isnan(cells[0][2]))
+            fields = dict(hsdp().collectives(rank=9)[:5].to_numpy()[1])
+            self.assertEqual([fields[name] for name in ("rank", "op", "group_ranks", "hops")], ["i8", "U1", "O", "f8"])
             self.assertEqual(dict(hsdp().groups().to_numpy()[1]), {"id": "i8", "mesh_dim": "U9", "ranks": "O", "size": "i8"})
+
+    def test_rows_of_a_query_have_names_each_once_and_can_be_pickled(self):
+        rows = hsdp().sql("SELECT 1 AS rank, 2 AS rank, 3 AS rank_2, count(*) FROM ranks")
+        self.assertEqual(rows.columns, ("rank", "rank_3", "rank_2", "count(*)"))
+        self.assertEqual(rows.to_dicts(), [{"rank": 1, "rank_3": 2, "rank_2": 3, "count(*)": 4}])
+        back = pickle.loads(pickle.dumps(rows))
+        self.assertEqual((back, back.columns, back[0].rank_3), (rows, rows.columns, 2))
+        self.assertEqual(copy.copy(rows[0]), rows[0])
 
     def test_what_was_not_recorded_is_refused_and_not_empty(self):
         record = meshscope.run(TOY, level="collectives")

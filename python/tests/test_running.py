@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 import unittest
 from unittest import mock
 
@@ -71,7 +72,9 @@ class Running(InFolder):
     def test_values_are_written_as_toml(self):
         value = {"a b": [1, 2.5, True, 'say "x"\n\x7f', float("inf")]}
         self.assertEqual(running.toml_value(value), r'{ "a b" = [1, 2.5, true, "say \"x\"\n\u007f", inf] }')
-        with self.assertRaisesRegex(TypeError, "cannot hold None"):
+        scalar = types.SimpleNamespace(shape=(), item=lambda: 7)  # as numpy's are
+        self.assertEqual(running.toml_value([scalar]), "[7]")
+        with self.assertRaisesRegex(TypeError, "cannot hold None; it holds numbers, strings, booleans"):
             running.toml_value(None)
 
     def test_a_run_that_fails_says_why_and_keeps_what_it_recorded(self):

@@ -54,9 +54,11 @@ class Showing(InFolder):
         with mock.patch.dict(sys.modules, self.notebook):
             self.assertIsNone(meshscope.show("hsdp", height=500))
             meshscope.show(url="https://course.example/m.html")
-        self.assertEqual((self.folder / "meshscope.html").read_text(), "<p>page</p>")
-        self.assertIn('<iframe src="meshscope.html#lesson=hsdp" width="100%" height="500"', self.displayed[0])
-        self.assertIn('<iframe src="https://course.example/m.html" ', self.displayed[1])
+        copy = "meshscope_pages/meshscope-93883e11.html"
+        self.assertEqual((self.folder / copy).read_text(), "<p>page</p>")
+        self.assertIn(f'<iframe src="{copy}#lesson=hsdp&amp;embed=1" width="100%" height="500"', self.displayed[0])
+        self.assertIn('<iframe src="https://course.example/m.html#embed=1" ', self.displayed[1])
+        self.assertIn("allow-popups ", self.displayed[1])
         self.assertEqual(self.opened, [])
 
     def test_a_record_in_a_notebook_stands_in_its_output(self):
@@ -67,9 +69,22 @@ class Showing(InFolder):
         page = html.unescape(re.search(r'srcdoc="(.*?)" width', self.displayed[0], re.S)[1])
         self.assertTrue(page.startswith("<!doctype html>"), page[:40])
         self.assertIn("HSDP", page)
-        self.assertIn('src="run.html"', self.displayed[1])
-        self.assertTrue((self.folder / "run.html").is_file())
+        copy = re.search(r'src="(meshscope_pages/run-[0-9a-f]{8}\.html)"', self.displayed[1])[1]
+        self.assertEqual((self.folder / copy).read_text(encoding="utf-8")[:15], "<!doctype html>")
         self.assertEqual(os.listdir(self.folder / "tmp"), [])
+
+    def test_copies_take_no_files_place(self):
+        pages = [self.folder / "a" / "run.html", self.folder / "b" / "run.html"]
+        for page in pages:
+            page.parent.mkdir()
+            page.write_text(str(page))
+        copies = [showing._put_beside(page) for page in (*pages, *pages)]
+        self.assertEqual(copies[:2], copies[2:])
+        self.assertEqual([(self.folder / copy).read_text() for copy in copies[:2]], list(map(str, pages)))
+        (self.folder / copies[0]).write_text("notes")
+        with self.assertRaisesRegex(meshscope.MeshscopeError, "cannot be put beside the notebook: .*exists"):
+            showing._put_beside(pages[0])
+        self.assertEqual((self.folder / copies[0]).read_text(), "notes")
 
     def test_a_record_in_the_browser(self):
         shutil.copy(hsdp().path, "mine.mscope")
@@ -95,6 +110,10 @@ class Showing(InFolder):
         with mock.patch.dict(os.environ, MESHSCOPE_PAGE="nosuch.html"):
             with self.assertRaisesRegex(meshscope.MeshscopeError, "MESHSCOPE_PAGE names nosuch.html"):
                 meshscope.show("hsdp")
+        with self.assertRaisesRegex(meshscope.MeshscopeError, "url names nosuch.html, which is no file"):
+            meshscope.show("hsdp", url="nosuch.html")
+        with self.assertRaisesRegex(meshscope.MeshscopeError, "no lesson hsdq; lessons: 101_config"):
+            meshscope.show("hsdq")
         site = str(self.folder / "site" / "meshscope" / "showing.py")
         with mock.patch.dict(os.environ, MESHSCOPE_PAGE="", MESHSCOPE="nosuch"), mock.patch.object(showing, "__file__", site):
             with self.assertRaisesRegex(meshscope.MeshscopeError, "scripts/web makes it"):
