@@ -295,12 +295,14 @@ void end_and_again(ClassRoom& at) {
                                          [](const json& one) { return one["name"] == "63_hsdp"; });
         REQUIRE(lesson != recent.end());
         const std::string line = "recent" + std::to_string(lesson - recent.begin());
-        json s = at.until("the welcome page", [&](const json& x) { return x["boxes"].contains(line); });
+        json s = at.until("the welcome page", [&](const json& x) {
+            return x["boxes"].contains(line) && x["boxes"].contains("continue") && x["moving"] == false;
+        });
         CHECK(s["language"] == "zh");
         CHECK(s["theme"] == "light");
         CHECK(s["scale"] == 1.25);
         CHECK(s["presenter"] == false);
-        at.app().click(line);
+        at.app().scroll_and_click(line, kTop, 860);
         s = at.until("lesson 63",
                      [](const json& x) { return x["document"] == "63_hsdp" && x["lesson_step"] == 7; });
         CHECK(question(s)["revealed"] == true);
