@@ -6,12 +6,18 @@
 
 namespace meshscope::panels {
 
+/// Whether a card takes the pointer, or leaves it to what lies behind.
+enum class Pointer { takes, leaves };
+
 /// A card in front of everything else; `box` is where it stands.
 class Overlay {
   public:
-    Overlay(Ui& ui, const std::string& id, Rect box) : ui_(ui), outer_(ui.draw) {
+    Overlay(Ui& ui, const std::string& id, Rect box, Pointer pointer = Pointer::takes)
+        : ui_(ui), outer_(ui.draw) {
         ImGui::SetCursorScreenPos(ui.px(Point{box.x, box.y}));
-        ImGui::BeginChild(id.c_str(), {ui.px(box.w), ui.px(box.h)}, false, ImGuiWindowFlags_NoBackground);
+        ImGui::BeginChild(
+            id.c_str(), {ui.px(box.w), ui.px(box.h)}, false,
+            ImGuiWindowFlags_NoBackground | (pointer == Pointer::leaves ? ImGuiWindowFlags_NoInputs : 0));
         ui.draw = ImGui::GetWindowDrawList();
         ui.fill(box, Token::raised, 12);
         ui.outline(box, Token::line2, 12);

@@ -143,7 +143,7 @@ void toast(Ui& ui, Rect box) {
     const std::vector<std::string> lines = wrap(ui.measure, ui.state.toast->text, Face::body, w - 39);
     const float h = static_cast<float>(lines.size()) * ui.line(Face::body) + 20;
     const Rect card{box.x + (box.w - w) / 2, box.y + box.h - h - 24, w, h};
-    const Overlay overlay(ui, "toast", card);
+    const Overlay overlay(ui, "toast", card, Pointer::leaves);  // it passes, and nothing of it is pressed
     float y = card.y + 10;
     for (const std::string& line : lines) {
         ui.text({card.x + 20, y, w - 39, ui.line(Face::body)}, line, Face::body, Token::text, Align::centre);
