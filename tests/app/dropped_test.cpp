@@ -66,6 +66,16 @@ TEST_CASE("a pipeline's schedule is one by its actions: it opens as the grid, si
     CHECK(document->measured.kind == time::ClockKind::modelled);
 }
 
+TEST_CASE("of a path that is not there that is told, of a word which lessons there are") {
+    const session::LessonFolders lessons{{test::source_root() + "/scenarios"}};
+    const auto told = [&](const char* what) {
+        return test::thrown_id([&] { session::load_document(what, lessons, nullptr); });
+    };
+    CHECK(told("/no/such/scenario") == "file.cannot_read");
+    CHECK(told("nosuch.toml") == "file.cannot_read");
+    CHECK(told("nosuch") == "app.lesson_unknown");
+}
+
 TEST_CASE("a schedule that is wrong is told in both languages, at its line and column, with what is right") {
     const std::string golden = test::golden_folder() + "/pipeline/";
     const auto told = [&](const char* file, i18n::Language language) {

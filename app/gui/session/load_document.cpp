@@ -53,6 +53,9 @@ std::string scenario_file(const std::string& what, const LessonFolders& folders)
     if (fs::is_directory(what, ignored)) throw IoError({"file.is_a_folder", {{"path", what}}});
     // Opening a pipe would wait for a writer, for ever if need be.
     if (fs::exists(what, ignored)) throw IoError({"file.not_regular_input", {{"path", what}}});
+    // Of a path only that is told: the names of all lessons would bury it.
+    if (what.find('/') != what.npos || fs::path(what).has_extension())
+        throw IoError({"file.cannot_read", {{"path", what}}});
     throw InvalidArgument({"app.lesson_unknown", {{"name", what}, {"known", known}}});
 }
 
