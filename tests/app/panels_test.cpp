@@ -297,3 +297,18 @@ TEST_CASE("a row of a weight is chosen by pointer and by keyboard, and its life 
     CHECK(app.state().cursor.t_ns >= at.begin_ns);
     CHECK(app.state().cursor.t_ns <= at.end_ns);
 }
+
+TEST_CASE("where the tabs have no room one button names the view and leads to all of them") {
+    Harness app(390, 844);
+    app.open(test::lesson());
+    app.frames(3);
+    CHECK_FALSE(app.has_widget("tab0"));
+    CHECK_FALSE(app.state().palette);
+    app.click(app.widget("views"));
+    app.frames(2);
+    CHECK(app.state().palette);
+    app.resize(1280, 720);
+    app.frames(3);
+    CHECK(app.has_widget("tab0"));
+    CHECK_FALSE(app.has_widget("views"));
+}

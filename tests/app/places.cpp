@@ -6,6 +6,7 @@
 
 #include "app/gui/sandbox/what_if.h"
 #include "app/gui/session/lesson_pictures.h"
+#include "app/gui/session/lessons.h"
 #include "app/gui/session/live_run.h"
 #include "app/gui/session/runner.h"
 #include "app/gui/session/sandbox_actions.h"
@@ -119,7 +120,8 @@ std::vector<WindowPlace> make_places() {
     const auto add = [&](const std::string& name, const Way& way) { out.push_back({name, way.state()}); };
 
     Way welcome;
-    welcome.act(session::OfferLessons{session::find_lessons({{test::source_root() + "/scenarios"}})});
+    welcome.act(session::OfferLessons{
+        session::with_search_words(session::find_lessons({{test::source_root() + "/scenarios"}}))});
     // What the first chapters' lessons show, and the one that is gone on with.
     for (const session::LessonCard& card : welcome.state().offers)
         if (card.chapter <= 2 || card.number == 63)

@@ -284,6 +284,28 @@ TEST_CASE("as SVG the amounts keep their colours and read on them") {
     CHECK(file.find("fill=\"#0B0F15\"") != std::string::npos);  // ink on the brightest
 }
 
+TEST_CASE("words in SVG are as large and as wide as in the window") {
+    const test::FakeMeasure measure;
+    view::Picture picture;
+    picture.width = picture.height = 100;
+    view::Shape words;
+    words.kind = view::ShapeKind::text;
+    words.text = "seven words";
+    words.face = view::Face::body;
+    picture.shapes.push_back(words);
+    const auto black = [](view::Token) { return std::string("#000000"); };
+    const auto number = [](const std::string& file, const std::string& name) {
+        const std::size_t at = file.find(" " + name + "=\"");
+        REQUIRE(at != std::string::npos);
+        return std::stof(file.substr(at + name.size() + 3));
+    };
+    const std::string file = view::svg(picture, black, &measure);
+    CHECK(number(file, "textLength") == Approx(measure.width(words.text, words.face)).margin(0.01));
+    // A line of the face is 1 / 0.853 em high.
+    CHECK(number(file, "font-size") == Approx(0.853F * view::face_size(words.face)).margin(0.01));
+    CHECK(view::svg(picture, black).find("textLength") == std::string::npos);
+}
+
 TEST_CASE("what a rank without a record received is unknown, and not zero") {
     Toy toy;
     toy.trace.info.failure = R"({"id":"run.recovered","args":{"steps":1},"unrecorded":[2]})";

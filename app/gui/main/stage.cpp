@@ -61,9 +61,10 @@ void Stage::act(const session::Action& action) {
 
 void Stage::key(window::KeyPress press) {
     using window::Key;
+    const auto step = [&](Key on, Key back) { return press.key == on ? 1 : press.key == back ? -1 : 0; };
     // In the palette arrows and Enter are the list's; all else is typed.
     if (state_.palette) {
-        const int way = press.key == Key::down ? 1 : press.key == Key::up ? -1 : 0;
+        const int way = step(Key::down, Key::up);
         memory_.palette_at += way;
         memory_.palette_moved = memory_.palette_moved || way != 0;
         if (press.key == Key::enter) memory_.palette_enter = true;
@@ -83,12 +84,7 @@ void Stage::key(window::KeyPress press) {
         return;
     }
     // On the welcome page the arrows walk from card to card.
-    const int right = press.key == Key::right  ? 1
-                      : press.key == Key::left ? -1
-                                               : 0,
-              down = press.key == Key::down ? 1
-                     : press.key == Key::up ? -1
-                                            : 0;
+    const int right = step(Key::right, Key::left), down = step(Key::down, Key::up);
     if (!state_.document && !typing_ && !press.control && (right != 0 || down != 0)) {
         memory_.walk_focus(right, down);
         return;

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <optional>
 
+#include "app/gui/session/lessons.h"
 #include "core/base/json_text.h"
 
 namespace meshscope::gui {
@@ -30,8 +31,7 @@ json runs_of(const session::AppState& s) {
 
 json offers_of(const session::AppState& s) {
     json offers = json::array();
-    for (const session::LessonCard& offer : s.offers)
-        offers.push_back(std::filesystem::path(offer.id).parent_path().filename().string());
+    for (const session::LessonCard& offer : s.offers) offers.push_back(session::folder_of(offer.id));
     return offers;
 }
 

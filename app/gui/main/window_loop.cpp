@@ -281,7 +281,7 @@ class WindowLoop::Loop {
         }
         if (effects.cancel_loading) session_.cancel();
         if (effects.pictures) pictures_.want(*effects.pictures);
-        if (!effects.open.empty() || effects.open_text) pictures_.stop();
+        if (!effects.open.empty() || effects.open_text) pictures_.pause();
         for (const std::string& path : effects.open) session_.open(path);
         if (effects.open_text) session_.open(*effects.open_text);
         for (const session::OpenBeside& next : effects.beside) session_.open_beside(next);
@@ -391,7 +391,7 @@ class WindowLoop::Loop {
     bool opened_ = false;
     std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();  ///< frame
     int settle_ = 3;  ///< frames that ImGui needs after a change: hover, sizes of scrolling parts
-    bool untold_ = false;  // the latest frame was not told as text
+    bool untold_ = false;  ///< the latest frame was not told as text
 };
 
 WindowLoop::WindowLoop(const Options& options, const i18n::Catalogue& catalogue, session::Session& session,

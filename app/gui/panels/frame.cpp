@@ -126,7 +126,6 @@ void draw_frame(Ui& ui, Memory& memory, float width, float height) {
     ui.draw = ImGui::GetWindowDrawList();
     const Rect whole{0, 0, width, height};
     if (ui.state.document) {
-        memory.pictures_wanted.clear();  // what was not made is asked for again
         document(ui, memory, width, height);
     } else {
         welcome(ui, memory, {0, kTopBar, width, height - kTopBar});

@@ -28,21 +28,22 @@ void welcome(Ui& ui, Memory& memory, Rect box) {
         const float y = welcome_lessons(ui, memory, {at.x + 24, region.top() + 18, at.w - 48, at.h - 34});
         region.content_ends(y + 16);
     }
-    // What is opened ends their making: they are asked for again where that comes to nothing.
-    if (ui.state.loading) memory.pictures_wanted.clear();
-    if (ui.state.loading || memory.pictures_shown == memory.pictures_wanted) return;
+    if (memory.pictures_shown == memory.pictures_wanted) return;
     memory.pictures_wanted = memory.pictures_shown;
     ui.act(session::WantPictures{memory.pictures_wanted});
+}
+
+std::string before_colon(const std::string& title) {
+    for (const std::string_view colon : {": ", "："})
+        if (const std::size_t at = title.find(colon); at != title.npos && at > 0) return title.substr(0, at);
+    return title;
 }
 
 std::vector<std::string> title_lines(const Ui& ui, const std::string& title, float w, std::size_t most) {
     std::vector<std::string> lines = wrap(ui.measure, title, Face::caption, w);
     if (lines.size() <= most) return lines;
-    for (const std::string_view colon : {": ", "："})
-        if (const std::size_t at = title.find(colon); at != title.npos && at > 0) {
-            lines = wrap(ui.measure, title.substr(0, at), Face::caption, w);
-            if (lines.size() <= most) return lines;
-        }
+    lines = wrap(ui.measure, before_colon(title), Face::caption, w);
+    if (lines.size() <= most) return lines;
     // "Is it true?", "Why does it hang?" stand before many: what follows says which it is.
     for (const std::string_view question : {"? ", "？"})
         if (const std::size_t at = title.find(question); at != title.npos) {

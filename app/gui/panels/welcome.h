@@ -27,6 +27,10 @@ float welcome_column(Ui& ui, Memory& memory, Rect box, float bottom);
 /// Search, filter, chapters and their lessons. Returns the y below.
 float welcome_lessons(Ui& ui, Memory& memory, Rect box);
 
+/// A title without what explains it: "Tensor parallelism" of "Tensor parallelism: …"; whole where it has no
+/// colon.
+std::string before_colon(const std::string& title);
+
 /// "HSDP: cut inside, copied across" on at most so many lines: the whole title, else the part before its
 /// colon, else the part behind its question ("Is it true?"), else as much as fits.
 std::vector<std::string> title_lines(const Ui& ui, const std::string& title, float w, std::size_t most);

@@ -40,7 +40,7 @@ Grid grid_of(const Ui& ui, float w) {
 }
 
 bool is_true_or_false(const LessonCard& card) {
-    return session::folder_of(card).find("_true_") != std::string::npos;
+    return session::folder_of(card.id).find("_true_") != std::string::npos;
 }
 
 void lesson(Ui& ui, Memory& memory, std::size_t index, Rect box, float picture) {
@@ -139,9 +139,7 @@ bool chapter_line(Ui& ui, Memory& memory, const Chapter& chapter, bool open, Rec
     x += 8 + of_wide + 18;
     std::string names;
     for (const std::size_t i : chapter.offers) {
-        std::string name = ui.pick(ui.state.offers[i].title);
-        for (const std::string_view colon : {": ", "："})
-            if (const std::size_t at = name.find(colon); at != name.npos) name.resize(at);
+        const std::string name = before_colon(ui.pick(ui.state.offers[i].title));
         const std::string more = (names.empty() ? "" : " · ") + name;
         if (x + ui.width(names + more, Face::caption) > right - 8) break;
         names += more;

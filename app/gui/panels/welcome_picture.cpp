@@ -127,9 +127,9 @@ void lesson_thumbnail(Ui& ui, Memory& memory, const session::LessonCard& card, R
     if (from && !from->run->steps.empty() &&
         view_of(from->run->steps[static_cast<std::size_t>(from->step)].view).film != nullptr) {
         const Rect inside{box.x + 10, box.y + 8, box.w - 20, box.h - 16};
-        // Of one size and language it is the same as long as it stands.
-        const view::Picture picture =
-            tour >= 0 ? view_of_step(ui, *from, inside, tour) : still(ui, memory, card.id, from, inside);
+        view::Picture moving;
+        const view::Picture& picture = tour >= 0 ? moving = view_of_step(ui, *from, inside, tour)
+                                                 : still(ui, memory, card.id, from, inside);
         if (!picture.shapes.empty()) {
             ui.draw->PushClipRect(ui.px(Point{box.x, box.y}), ui.px(Point{box.x + box.w, box.y + box.h}),
                                   true);

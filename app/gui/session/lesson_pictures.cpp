@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/gui/session/lesson_document.h"
+#include "app/gui/session/lessons.h"
 #include "backends/registry.h"
 #include "core/run/run.h"
 #include "core/scenario/scenario.h"
@@ -68,7 +69,7 @@ std::shared_ptr<const LessonPicture> lesson_picture(const std::string& scenario_
     options.cancel = cancel;
     if (progress) options.progress = [&](int32_t done, int32_t steps, double) { progress(done, steps); };
     const run::RunResult result = run::run_up_to_failure(scenario, *backends::make_registry(), options);
-    const std::string name = std::filesystem::path(scenario_path).parent_path().filename().string();
+    const std::string name = folder_of(scenario_path);
     const auto document = std::const_pointer_cast<Document>(make_document(result.trace, name, &scenario));
     document->quizzes.clear();
     auto picture = std::make_shared<LessonPicture>();
@@ -79,12 +80,13 @@ std::shared_ptr<const LessonPicture> lesson_picture(const std::string& scenario_
 
 void LessonPictures::want(const std::vector<std::string>& ids) {
     wanted_.assign(ids.begin(), ids.end());
-    std::erase(wanted_, under_way_);
+    if (maker_ && !maker_->is_cancelled()) std::erase(wanted_, under_way_);
 }
 
-void LessonPictures::stop() {
-    wanted_.clear();
-    if (maker_) maker_->cancel();
+void LessonPictures::pause() {
+    if (!maker_ || maker_->is_cancelled()) return;
+    maker_->cancel();
+    wanted_.push_front(under_way_);
 }
 
 std::vector<Action> LessonPictures::news(bool busy) {

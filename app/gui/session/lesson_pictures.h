@@ -27,10 +27,9 @@ class LessonPictures {
     void on_news(std::function<void()> wake) { wake_ = std::move(wake); }
     /// These in this order, in the place of what was wanted before; what is under way goes on.
     void want(const std::vector<std::string>& ids);
-    /// What is under way is given up, and nothing is wanted any more.
-    void stop();
-    /// What happened since the last call. `busy`: nothing new is begun, for something that was asked for
-    /// runs.
+    /// Gives up what is under way, for something that was asked for is to run: it is begun again later.
+    void pause();
+    /// What happened since the last call. `busy`: nothing new is begun.
     std::vector<Action> news(bool busy);
 
   private:

@@ -6,7 +6,11 @@
 #include <filesystem>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 #include <utility>
+
+#include "core/base/text_file.h"
+#include "core/scenario/lesson.h"
 
 namespace meshscope::session {
 namespace {
@@ -17,7 +21,9 @@ bool has_all(const std::string& text, const std::vector<std::string>& words) {
 
 /// How good a hit is: 0 the best; nothing where it is none.
 std::optional<int> rank_of(const LessonCard& card, const std::vector<std::string>& words) {
-    if (words.size() == 1 && card.number > 0 && std::to_string(card.number).starts_with(words[0])) return 0;
+    if (words.size() == 1 && (scenario::names_lesson(words[0], folder_of(card.id)) ||
+                              (card.number > 0 && std::to_string(card.number).starts_with(words[0]))))
+        return 0;
     // A number alone is a lesson's, not one of the thousands in the texts.
     if (words.size() == 1 && words[0].find_first_not_of("0123456789") == std::string::npos)
         return std::nullopt;
@@ -28,8 +34,21 @@ std::optional<int> rank_of(const LessonCard& card, const std::vector<std::string
 
 }  // namespace
 
-std::string folder_of(const LessonCard& card) {
-    return std::filesystem::path(card.id).parent_path().filename().string();
+std::string folder_of(const std::string& scenario) {
+    return std::filesystem::path(scenario).parent_path().filename().string();
+}
+
+std::vector<LessonCard> with_search_words(std::vector<LessonCard> offers) {
+    for (LessonCard& card : offers) {
+        card.words = searched(folder_of(card.id));
+        for (const char* file : {"lesson.en.md", "lesson.zh.md", "pytorch.py"}) {
+            const std::filesystem::path path = std::filesystem::path(card.id).parent_path() / file;
+            std::error_code none;
+            if (std::filesystem::exists(path, none))
+                card.words += "\n" + searched(read_text_file(path.string()));
+        }
+    }
+    return offers;
 }
 
 std::vector<Chapter> chapters_of(const std::vector<LessonCard>& offers) {
@@ -66,7 +85,7 @@ std::vector<std::size_t> find_lessons_by(const std::vector<LessonCard>& offers, 
 }
 
 const LessonProgress* progress_of(const AppState& state, const LessonCard& card) {
-    const auto found = state.remembered.progress.find(folder_of(card));
+    const auto found = state.remembered.progress.find(folder_of(card.id));
     return found == state.remembered.progress.end() || found->second.seen.empty() ? nullptr : &found->second;
 }
 

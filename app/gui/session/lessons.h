@@ -15,8 +15,11 @@ struct Chapter {
     std::vector<std::size_t> offers;
 };
 
-/// The name of the folder that a lesson lies in: "63_hsdp".
-std::string folder_of(const LessonCard& card);
+/// The name of the folder that a scenario lies in: "63_hsdp".
+std::string folder_of(const std::string& scenario);
+
+/// The lessons with the texts that a search looks through. Cost: reads some 10 kB a lesson.
+std::vector<LessonCard> with_search_words(std::vector<LessonCard> offers);
 
 /// The offers by chapter, those without one last. Cost: linear.
 std::vector<Chapter> chapters_of(const std::vector<LessonCard>& offers);

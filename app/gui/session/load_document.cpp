@@ -46,7 +46,7 @@ std::string scenario_file(const std::string& what, const LessonFolders& folders)
         return (fs::path(what) / "scenario.toml").string();
     std::string known;
     for (const LessonCard& offer : find_lessons(folders)) {
-        const std::string folder = fs::path(offer.id).parent_path().filename().string();
+        const std::string folder = folder_of(offer.id);
         if (scenario::names_lesson(what, folder)) return offer.id;
         known += (known.empty() ? "" : ", ") + folder;
     }
@@ -207,10 +207,6 @@ std::vector<LessonCard> find_lessons(const LessonFolders& folders) {
                 const std::string folder = entry.path().filename().string();
                 offer.chapter = scenario::chapter_of_folder(folder);
                 if (offer.chapter > 0) offer.number = std::atoi(folder.c_str());
-                offer.words = searched(folder);
-                for (const char* file : {"lesson.en.md", "lesson.zh.md", "pytorch.py"})
-                    if (fs::exists(entry.path() / file))
-                        offer.words += "\n" + searched(read_text_file((entry.path() / file).string()));
                 offer.title = scenario.title;
                 std::string shape;
                 for (std::size_t d = 0; d < scenario.mesh_shape.size(); ++d) {
@@ -228,9 +224,8 @@ std::vector<LessonCard> find_lessons(const LessonFolders& folders) {
         }
         if (!offers.empty()) break;  // the first place that has lessons is the program's own
     }
-    std::ranges::sort(offers, scenario::lesson_before, [](const LessonCard& offer) {
-        return fs::path(offer.id).parent_path().filename().string();
-    });
+    std::ranges::sort(offers, scenario::lesson_before,
+                      [](const LessonCard& offer) { return folder_of(offer.id); });
     return offers;
 }
 
@@ -263,8 +258,7 @@ std::shared_ptr<const Document> load_document(const std::string& what, const Les
     const run::RunResult result = run::run_up_to_failure(scenario, *backends::make_registry(), options);
     // "hsdp" for a lesson's folder or for hsdp.toml.
     const fs::path file = scenario.path;
-    std::string name =
-        file.filename() == "scenario.toml" ? file.parent_path().filename().string() : file.stem().string();
+    std::string name = file.filename() == "scenario.toml" ? folder_of(file.string()) : file.stem().string();
     if (name.empty()) name = file.filename().string();
     if (!strategy.empty()) name = strategy;
     if (!resume.empty()) name += " · " + fs::path(resume).filename().string();

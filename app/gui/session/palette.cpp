@@ -6,6 +6,7 @@
 
 #include "app/gui/session/commands.h"
 #include "app/gui/session/keys.h"
+#include "app/gui/session/lessons.h"
 
 namespace meshscope::session {
 namespace {
@@ -98,7 +99,7 @@ std::vector<PaletteItem> palette_items(const AppState& state, const BothTexts& t
     for (const Recent& r : state.remembered.recent)
         items.push_back({{recent.en + " · " + r.name, recent.zh + " · " + r.name}, "", OpenPath{r.path}});
     for (const LessonCard& offer : state.offers) {
-        const std::string folder = std::filesystem::path(offer.id).parent_path().filename().string();
+        const std::string folder = folder_of(offer.id);
         items.push_back({{lesson.en + " · " + offer.title.en, lesson.zh + " · " + offer.title.zh},
                          folder,
                          OpenPath{offer.id}});

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "app/gui/session/lessons.h"
 #include "app/gui/session/runner.h"
 #include "app/i18n/error_text.h"
 
@@ -12,6 +13,10 @@ namespace meshscope::session {
 namespace fs = std::filesystem;
 
 Session::Session(LessonFolders folders) : folders_(std::move(folders)) {}
+
+std::vector<LessonCard> Session::offers() const {
+    return with_search_words(find_lessons(folders_));
+}
 
 void Session::on_news(std::function<void()> wake) {
     wake_ = std::move(wake);

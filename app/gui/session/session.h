@@ -53,7 +53,8 @@ class Session {
   public:
     explicit Session(LessonFolders folders);
 
-    std::vector<LessonCard> offers() const { return find_lessons(folders_); }
+    /// The lessons, with the texts that the page of lessons searches.
+    std::vector<LessonCard> offers() const;
     /// Called from the worker whenever there is news; must be quick and safe from any thread.
     void on_news(std::function<void()> wake);
     /// Starts opening; what was being opened or waits to be is given up. What the scenario compares with

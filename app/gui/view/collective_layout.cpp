@@ -164,41 +164,41 @@ bool rows(GroupLayout& out, const std::vector<int32_t>& depth, Rect cell, bool c
 }
 
 constexpr float kLeastSlot = 56;  // a leaf's share of the width: a circle and its buffer
-constexpr int32_t kMostLevels = 32;
+constexpr int32_t kMostLevels = 32;  // beyond, a level is a few pixels high
 
-// Where each member stands over the leaves of a tree, in leaves from the left: above the middle of those
-// below it. Sums' way up where there is one: what is sent down again may take another tree. Gives the number
-// of leaves.
-struct Hanging {
-    std::vector<std::vector<std::size_t>> below;
+// Where each member of a tree stands, in leaves from the left: above the middle of its children.
+struct TreePlaces {
+    std::vector<std::vector<std::size_t>> children;
     std::vector<float> at;
-    float leaves = 0;
+    float leaves = 0;  // placed so far
 
-    float hang(std::size_t m) {
-        if (below[m].empty()) return at[m] = leaves++;
+    // Places a member and all below it; gives where it stands.
+    float place(std::size_t m) {
+        if (children[m].empty()) return at[m] = leaves++;
         float first = 0, last = 0;
-        for (std::size_t i = 0; i < below[m].size(); ++i) {
-            last = hang(below[m][i]);
+        for (std::size_t i = 0; i < children[m].size(); ++i) {
+            last = place(children[m][i]);
             if (i == 0) first = last;
         }
         return at[m] = (first + last) / 2;
     }
 };
 
-Hanging hang(const CollectiveState& state, const std::vector<int32_t>& depth) {
-    Hanging out{std::vector<std::vector<std::size_t>>(depth.size()), std::vector<float>(depth.size()), 0};
+// By the hops that carry sums up where there are any: what is sent down again may take another tree.
+TreePlaces tree_places(const CollectiveState& state, const std::vector<int32_t>& depth) {
+    TreePlaces out{std::vector<std::vector<std::size_t>>(depth.size()), std::vector<float>(depth.size()), 0};
     const bool sums = std::ranges::any_of(state.hops, [](const HopState& h) { return h.hop.reduces != 0; });
-    std::vector<char> hangs(depth.size());
+    std::vector<char> has_parent(depth.size());
     for (const auto& h : state.hops) {
         if ((h.hop.reduces != 0) != sums) continue;
         const auto above = static_cast<std::size_t>(sums ? h.receiver : h.sender),
                    child = static_cast<std::size_t>(sums ? h.sender : h.receiver);
-        if (hangs[child] == 0) out.below[above].push_back(child);
-        hangs[child] = 1;
+        if (has_parent[child] == 0) out.children[above].push_back(child);
+        has_parent[child] = 1;
     }
-    for (auto& children : out.below) std::ranges::sort(children);
+    for (auto& children : out.children) std::ranges::sort(children);
     for (std::size_t m = 0; m < depth.size(); ++m)
-        if (hangs[m] == 0) out.hang(m);
+        if (has_parent[m] == 0) out.place(m);
     return out;
 }
 
@@ -206,8 +206,8 @@ Hanging hang(const CollectiveState& state, const std::vector<int32_t>& depth) {
 bool tree(GroupLayout& out, const CollectiveState& state, const std::vector<int32_t>& depth, Rect cell) {
     const int32_t deepest = *std::ranges::max_element(depth);
     if (deepest == 0 || deepest > kMostLevels) return false;
-    const Hanging hanging = hang(state, depth);
-    const float slot = cell.w / hanging.leaves, levels = static_cast<float>(deepest + 1);
+    const TreePlaces places = tree_places(state, depth);
+    const float slot = cell.w / places.leaves, levels = static_cast<float>(deepest + 1);
     if (slot < kLeastSlot) return false;
     float w = std::min(230.F, slot - 20), h = std::min(104.F, (cell.h - 54 * (levels - 1)) / levels);
     out.cards = w >= kLeastCardWidth && h >= kLeastCardHeight;
@@ -221,7 +221,7 @@ bool tree(GroupLayout& out, const CollectiveState& state, const std::vector<int3
     }
     const float left = out.cards ? 0.F : (wide + 4) / 2, tall = std::max(h, high);
     for (std::size_t m = 0; m < depth.size(); ++m) {
-        const float x = cell.x + slot * (hanging.at[m] + 0.5F) - left,
+        const float x = cell.x + slot * (places.at[m] + 0.5F) - left,
                     y = cell.y + tall / 2 + (cell.h - tall) * static_cast<float>(depth[m]) / (levels - 1);
         out.members.push_back({x - w / 2, y - h / 2, w, h});
         if (!out.cards) out.buffers.push_back({x + w / 2 + 4, y - high / 2, wide, high});

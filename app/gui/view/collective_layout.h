@@ -29,11 +29,11 @@ std::vector<int32_t> tree_depths(const CollectiveState& state);
 /// Two ranks face each other; a tree hangs from its root, each rank over those that send their sums to it; of
 /// two levels each node has a row; any others stand round a ring in group order, clockwise from the upper
 /// left, as cards while those have room (a ring in flat room: in one row), else as circles with their buffers
-/// outside the round. Cost: O(members).
+/// outside the round. Cost: O(members), of a tree O(hops · levels).
 GroupLayout lay_out_group(const CollectiveState& state, Rect cell);
 
-/// The path of a hop from one place to another: a shallow curve whose two directions do not lie on each
-/// other.
+/// The path of a hop from one place to another: in a tree a straight line, else a shallow curve whose two
+/// directions do not lie on each other.
 struct Path {
     Point a, b, c, d;
 };

@@ -54,7 +54,7 @@ class CollectivePicture {
     // What the hues and marks mean, in full or short words.
     struct Entry {
         std::string words;
-        int64_t origin;  // -1 padding, -2 complete
+        int64_t origin;  // -1 padding, -2 complete, -3 arriving, -4 being sent
     };
     std::vector<Entry> legend(bool full) const;
     float legend_width(const std::vector<Entry>& entries) const;

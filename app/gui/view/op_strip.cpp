@@ -42,9 +42,9 @@ void op_ruler(Painter& p, int64_t now_ns, int64_t begin, int64_t end, Rect box) 
     ++p.layer;
     if (now_ns >= begin && now_ns <= end) {
         const std::string now = "+" + format_time(now_ns - begin);
-        const float w = p.width(now, Face::mono_small) + 10, at = x;
-        const float label = std::clamp(at - w / 2, left, right - w);
-        p.line({at, box.y - 3}, {at, ruler}, Token::accent, 2).id = {"cursor"};
+        const float w = p.width(now, Face::mono_small) + 10;
+        const float label = std::clamp(x - w / 2, left, right - w);
+        p.line({x, box.y - 3}, {x, ruler}, Token::accent, 2).id = {"cursor"};
         p.rect({label, ruler, w, small + 2}, Token::accent, 4, {"cursor"});
         p.label({label, ruler, w, small + 2}, now, Face::mono_small, Token::onacc);
         p.reserve({label - 4, ruler, w + 8, small + 2});
