@@ -19,10 +19,10 @@ mpi_packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev)
 site_packages=(python3 python3-markdown-it)
 # What the Python package is made of.
 python_packages=(python3 python3-setuptools python3-wheel)
-# The tests drive the real window on a virtual display, check films and the scripts in Python, read the manifests of
-# packaging/, and install the Python package. They need all that the demo does, so whoever ran the one lacks nothing that the
+# The tests drive the real window on a virtual display, check films, the scripts in Python and those of the course
+# site, read the manifests of packaging/, and install the Python package. They need all that the demo does, so whoever ran the one lacks nothing that the
 # other would have told.
-test_packages=("${demo_packages[@]}" "${mpi_packages[@]}" "${site_packages[@]}" "${python_packages[@]}" catch2 xvfb xdotool python3-pip python3-yaml)
+test_packages=("${demo_packages[@]}" "${mpi_packages[@]}" "${site_packages[@]}" "${python_packages[@]}" catch2 xvfb xdotool nodejs python3-pip python3-yaml)
 # libFuzzer; GCC has none, and older Clangs lack std::source_location.
 fuzz_packages=(clang-16 libclang-rt-16-dev)
 

@@ -16,7 +16,7 @@ endif()
 # Programs that tests start, and the Debian packages that have them.
 set(programs ffmpeg:ffmpeg mpiexec.openmpi:openmpi-bin mpiexec.mpich:mpich)
 if(TARGET meshscope-app)
-  list(APPEND programs Xvfb:xvfb xdotool:xdotool)
+  list(APPEND programs Xvfb:xvfb xdotool:xdotool node:nodejs)
 endif()
 set(missing_to_run "")
 foreach(program IN LISTS programs)
