@@ -35,7 +35,10 @@ def lesson_argument(lesson: "str | os.PathLike[str]") -> str:
 
 
 def lesson_folder(word: str) -> Optional[pathlib.Path]:
-    """The lesson that is called so, as the command has it: 63_hsdp, hsdp or 63; or a lesson's own folder."""
+    """The lesson that is called so, as the command has it: 63_hsdp, hsdp or 63; or that of a lesson's own
+    folder, or of the scenario.toml in it."""
+    if os.path.basename(word) == "scenario.toml" and os.path.isfile(word):
+        return pathlib.Path(word).parent
     if os.path.isfile(os.path.join(word, "scenario.toml")):
         return pathlib.Path(word)
     for folder in lesson_folders():

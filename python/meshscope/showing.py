@@ -136,18 +136,24 @@ def _show_record(record: Record, notebook: bool, height: int, lang: Optional[str
     return None
 
 
-def _check_lesson(lesson: str) -> None:
-    """Refuses what the installed command has no lesson for; without it the page itself says so."""
+def _lesson_word(lesson: str) -> str:
+    """The lesson as the page knows it: by a path's last name. Refuses what the installed command has no lesson for; without
+    it the page itself says so."""
     with contextlib.suppress(ProgramNotFound):
         lessons = [folder.name for folder in lesson_folders()]
-        if lessons and lesson_folder(lesson) is None:
+        found = lesson_folder(lesson)
+        name = found.resolve().name if found else None
+        if lessons and name not in lessons:
             raise MeshscopeError(f"there is no lesson {lesson}; lessons: {', '.join(lessons)}")
+        if name and os.path.exists(lesson):
+            return name
+    return lesson
 
 
 def _show_lesson(notebook: bool, height: int, url: Optional[str], words: Dict[str, Any]) -> Optional[str]:
     page = _checked(url, "url names") if url else find_page()
     if words.get("lesson") is not None:
-        _check_lesson(words["lesson"])
+        words["lesson"] = _lesson_word(words["lesson"])
     hosted = re.match("https?://", page)
     given = {name: str(each) for name, each in words.items() if each is not None}
     if notebook:

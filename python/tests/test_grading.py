@@ -8,7 +8,7 @@ import threading
 import unittest
 from unittest import mock
 
-from support import TOY, InFolder, hsdp, meshscope
+from support import ROOT, TOY, InFolder, hsdp, meshscope
 from meshscope import grading
 
 QUESTIONS = ["padded-rows", "gathers-a-step", "prefetched", "after-the-scatter", "bytes-across"]
@@ -134,6 +134,8 @@ class Grading(InFolder):
         self.assertEqual([(grade.right, grade.of) for grade in grades], [(len(checks), len(checks))])
         self.assertEqual(grades.ids, tuple(checks))
         self.assertGreater(len(checks), 5)
+        scenario = ROOT / "scenarios" / "63_hsdp" / "scenario.toml"
+        self.assertEqual(meshscope.grade("class/x.mscope", scenario).table(), grades.table())
 
     def test_one_table_of_a_class(self):
         table = self.folder / "class.csv"

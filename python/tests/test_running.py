@@ -29,6 +29,9 @@ class Running(InFolder):
         self.assertEqual(len(meshscope.open("kept.mscope").losses()), 2)
         for name in ("22", "22_ring", "ring"):
             self.assertEqual(running.lesson_folder(name).name, "22_ring")
+        lesson = ROOT / "scenarios" / "22_ring"
+        self.assertEqual([running.lesson_folder(str(path)) for path in (lesson, lesson / "scenario.toml")], [lesson] * 2)
+        self.assertIsNone(running.lesson_folder(str(lesson / "pytorch.py")))
 
     def test_keys_are_changed_and_paths_still_lead_where_they_led(self):
         (self.folder / "profiles").mkdir()

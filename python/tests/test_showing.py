@@ -42,6 +42,9 @@ class Showing(InFolder):
         self.assertEqual(html.unescape(re.search(r'url=(.*?)">', redirect)[1]), address)
         self.assertEqual(meshscope.show("ring", url="https://course.example/m.html"), "https://course.example/m.html#lesson=ring")
         self.assertEqual(self.opened[1], "https://course.example/m.html#lesson=ring")
+        lesson = ROOT / "scenarios" / "22_ring"
+        for path in (lesson, lesson / "scenario.toml"):
+            self.assertEqual(meshscope.show(path), self.page.as_uri() + "#lesson=22_ring")
 
     def test_the_words_of_a_link_are_the_pages(self):
         page = (ROOT / "app" / "web" / "page.js").read_text(encoding="utf-8")
