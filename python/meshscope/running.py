@@ -131,12 +131,12 @@ def named(message: str, file: pathlib.Path, scenario: Path, overrides: Optional[
 
 def run(scenario: Path, backend: Optional[str] = None, save: Optional[Path] = None, *, level: Optional[str] = None,
         variant: Optional[str] = None, schedule: Optional[str] = None, resume: Optional[Path] = None,
-        weights: Optional[Path] = None, timeout_s: Optional[float] = None, lang: Optional[str] = None,
+        weights: Optional[Path] = None, timeout_s: Optional[int] = None, lang: Optional[str] = None,
         **overrides: Any) -> Record:
     """Runs a scenario by the installed command and opens what it recorded.
 
     `scenario` is a file, a lesson's name (`"hsdp"`, `"63"`) or a scenario's text. `backend`, `level`, `variant`,
-    `schedule`, `resume` and `timeout_s` are options of `meshscope run`; `weights` names a safetensors file for the
+    `schedule`, `resume` and `timeout_s` (whole seconds) are options of `meshscope run`; `weights` names a safetensors file for the
     trained parameters. The record is written to `save`; without it, it lasts as long as what is returned. Other keywords
     change keys of the scenario: `train__steps=5`, or `**{"train.steps": 5}`.
 
@@ -146,7 +146,7 @@ def run(scenario: Path, backend: Optional[str] = None, save: Optional[Path] = No
     if variant is not None and overrides:
         raise TypeError("a variant and changed keys do not go together; give one of them")
     options = {"backend": backend, "level": level, "variant": _VARIANT if overrides else variant, "schedule": schedule,
-               "resume": resume, "timeout": None if timeout_s is None else f"{timeout_s:g}",
+               "resume": resume, "timeout": None if timeout_s is None else str(timeout_s),
                "save": None if weights is None else os.path.abspath(os.fspath(weights))}
     arguments: List[str] = []
     for name, given in options.items():

@@ -107,6 +107,12 @@ class Running(InFolder):
         with self.assertRaisesRegex(TypeError, "a variant and changed keys"):
             meshscope.run("toy.toml", variant="break", train__steps=1)
 
+    def test_a_timeout_is_whole_seconds(self):
+        self.assertEqual(meshscope.run(TOY, backend="tcp", timeout_s=86400).info.backend, "tcp")
+        for given in (0, 2.5, 1000000):
+            with self.assertRaisesRegex(meshscope.RunFailed, f'--timeout cannot be "{given}": it takes a whole number from 1'):
+                meshscope.run(TOY, backend="tcp", timeout_s=given)
+
     def test_nothing_is_left_of_a_run_that_never_began(self):
         with mock.patch.object(tempfile, "tempdir", str(self.folder)):
             with self.assertRaises(meshscope.RunFailed):
