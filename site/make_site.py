@@ -133,7 +133,7 @@ def write_all(site):
 def main():
     parser = argparse.ArgumentParser(prog="scripts/site", description=__doc__)
     parser.add_argument("--lang", choices=LANGUAGES, help="one language only (default: both)")
-    parser.add_argument("-o", "--output", default="out/site", metavar="FOLDER", help="where the site goes (default: %(default)s)")
+    parser.add_argument("-o", dest="output", default="out/site", metavar="FOLDER", help="where the site goes (default: %(default)s)")
     parser.add_argument("--lesson", action="append", default=[], metavar="NAME", help="this lesson only; may be given again")
     parser.add_argument("--program", default="build/release/bin/meshscope-app", metavar="FILE", help="what draws the pictures (default: %(default)s)")
     parser.add_argument("--page", default="out/web/meshscope.html", metavar="FILE", help="the live page, where it was built (default: %(default)s)")

@@ -143,6 +143,8 @@ class SiteTest(unittest.TestCase):
             words = tomllib.load(file)
         fields = {language: {key: sorted(re.findall(r"\{\w+\}", text)) for key, text in texts.items()} for language, texts in words.items()}
         self.assertEqual(fields["en"], fields["zh"])
+        views = re.findall(r"^MESHSCOPE_VIEW\((\w+)\)$", (ROOT / "core/base/views.def").read_text(), re.M)
+        self.assertEqual([key for key in words["en"] if key.startswith("view_")], [f"view_{view}" for view in views])
 
     def test_a_lesson_has_steps_pictures_questions_and_the_live_page(self):
         text = (self.site / f"en/lessons/{LESSON}.html").read_text()
@@ -262,6 +264,8 @@ class SiteTest(unittest.TestCase):
         self.assertNotEqual(refused.returncode, 0)
         self.assertIn("is not empty and holds no site made before", refused.stderr)
         self.assertEqual(os.listdir(foreign), ["letter.txt"])
+        for options in (["--lang", "de"], ["--lang=de"]):
+            self.assertIn("site: --lang takes en or zh, not: de", make(self.folder, *options).stderr)
 
 
 if __name__ == "__main__":
