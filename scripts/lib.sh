@@ -1,4 +1,4 @@
-# Shared by scripts/test and scripts/demo: packages, timed parts, the presets. Sourced, not run.
+# Shared by the scripts beside it: packages, timed parts, the presets. Sourced, not run.
 # shellcheck shell=bash
 
 # What a bare Debian 12 needs to build the two programs: compiler and tools, the engine's libraries, the window's.
@@ -109,8 +109,8 @@ install_packages() {
   rm -f "$log"
 }
 
-# python_with MODULES: of the Pythons here the first that has them ("a, b"). Debian's modules are Debian's Python's alone, and
-# another may come first on PATH.
+# python_with MODULES: of the Pythons here the first that is 3.11 or newer and has them ("a, b"); tests/needs.cmake looks for
+# markdown_it so. Debian's modules are Debian's Python's alone, and another may come first on PATH.
 python_with() {
   local python
   for python in python3 /usr/bin/python3; do

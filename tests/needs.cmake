@@ -42,10 +42,10 @@ if(Python3_Interpreter_FOUND)
     list(APPEND missing_to_run python3-pip python3-setuptools python3-wheel)
   endif()
 endif()
-# scripts/site takes the first of these Pythons that has it.
+# scripts/site takes the first of these Pythons that is 3.11 or newer and has it (python_with in scripts/lib.sh).
 if(TARGET meshscope-app)
   foreach(python IN ITEMS python3 /usr/bin/python3)
-    execute_process(COMMAND ${python} -c "import markdown_it" RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
+    execute_process(COMMAND ${python} -c "import sys, markdown_it; sys.exit(sys.version_info < (3, 11))" RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
     if(status EQUAL 0)
       break()
     endif()
