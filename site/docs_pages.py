@@ -7,7 +7,7 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
-from frame import relative
+from frame import contents, relative
 
 # Documents beside docs/*.md, by the names that their pages get.
 OTHERS = {
@@ -151,14 +151,12 @@ def plain(token):
     return "".join(child.content if child.type in ("text", "code_inline") else " " if "break" in child.type else "" for child in token.children or [])
 
 
-def contents(headings, words):
+def contents_of(headings, words):
     """The page's own table of contents; nothing where there is little to choose from."""
     top = [heading for heading in headings if heading[0] == 2]
     if len(top) < 3:
         return ""
-    entries = "".join(f'<li><a href="#{html.escape(anchor, quote=True)}">{html.escape(title)}</a></li>' for _, anchor, title in top)
-    label = words.html("on_this_page")
-    return f'<nav class="contents" aria-label="{label}"><details open><summary>{label}</summary><ol>{entries}</ol></details></nav>'
+    return contents(words.html("on_this_page"), [(anchor, html.escape(title)) for _, anchor, title in top])
 
 
 def page(site, words, reader, document):
@@ -169,7 +167,7 @@ def page(site, words, reader, document):
     foreign = f' lang="{tag}"' if language != words.language else ""
     note = f'<p class="note">{words.html("docs_english")}</p>' if foreign else ""
     main = f"""<div class="document">
-{contents(headings, words)}
+{contents_of(headings, words)}
 <article{foreign}>
 <h1>{html.escape(title)}</h1>
 {note.replace('<p', f'<p lang="{words("html_lang")}"', 1)}

@@ -83,6 +83,19 @@ def picture_alt(words, step, lines):
     return html.escape(text, quote=True)
 
 
+def picture_image(site, words, page, lesson, step, file, lines):
+    """A step's picture on a page; `lines` is what its short text may tell of it."""
+    width, height = site.size(lesson, file)
+    source = html.escape(relative(f"pictures/{lesson.name}/{file}", page), quote=True)
+    return f'<img src="{source}" width="{width}" height="{height}" loading="lazy" alt="{picture_alt(words, step, lines)}">'
+
+
+def contents(label, sections):
+    """A page's own table of contents. `sections`: anchor and title, as HTML; so is `label`."""
+    entries = "".join(f'<li><a href="#{html.escape(anchor, quote=True)}">{title}</a></li>' for anchor, title in sections)
+    return f'<nav class="contents" aria-label="{label}"><details open><summary>{label}</summary><ol>{entries}</ol></details></nav>'
+
+
 class Frame:
     """Fills templates/page.html."""
 

@@ -5,7 +5,7 @@ import html
 import docs_pages
 import glossary
 import marks
-from frame import picture_alt, relative
+from frame import picture_image, relative
 
 # The picture of each chapter: lesson and step.
 FACES = {
@@ -25,20 +25,15 @@ def face(site, words, number, lessons, page):
     steps = lesson.data["steps"]
     step = next((step for step in steps if step["id"] == step_id), steps[0])
     told = step["pictures"][words.language]["answered"]
-    width, height = site.size(lesson, told["file"])
-    file = relative(f"pictures/{lesson.name}/{told['file']}", page)
-    alt = picture_alt(words, step, told["scene"][:2])
+    image = picture_image(site, words, page, lesson, step, told["file"], told["scene"][:2])
     link = relative(f"{lesson.page(words.language)}#{step['id']}", page)
-    image = f'<img src="{file}" width="{width}" height="{height}" loading="lazy" alt="{alt}">'
     return f'<a class="face" href="{link}">{image}</a>'
 
 
 def chapter(site, words, number, lessons, page):
     items = []
     for lesson in lessons:
-        data = lesson.data
-        goal = next((section["body"][words.language] for section in data["before"] if section["id"] == "goals"), "")
-        first = marks.inline(goal.split("\n")[0].removeprefix("- "))
+        first = marks.inline(lesson.goals(words.language).split("\n")[0].removeprefix("- "))
         link = f'<a href="{relative(lesson.page(words.language), page)}">{marks.inline(lesson.full_title(words.language))}</a>'
         items.append(f'<li>{link}<span class="goal">{first}</span></li>')
     title = html.escape(site.chapters[words.language][number])

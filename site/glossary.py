@@ -16,7 +16,6 @@ class Term:
     english: str
     chinese: str
     meaning: dict  # by language
-    section: int
 
 
 @dataclass
@@ -48,7 +47,7 @@ def read(text):
         for row in rows[2:]:
             english, chinese, meaning = (cell.strip() for cell in row)
             term_id = re.sub(r"[^a-z0-9]+", "-", english.lower()).strip("-")
-            terms.append(Term(term_id, english, chinese, split_languages(meaning), len(sections)))
+            terms.append(Term(term_id, english, chinese, split_languages(meaning)))
         sections.append(Section(split_languages(title), terms))
     return sections, rest
 

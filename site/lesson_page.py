@@ -5,7 +5,7 @@ import json
 import re
 
 import marks
-from frame import picture_alt, relative
+from frame import contents, picture_image, relative
 
 WIDE = 900  # pixels of a picture
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?=( B\b)?)")
@@ -52,11 +52,10 @@ class LessonPage:
         """`quizzes`: those that are open."""
         told = self.lesson.picture(step, self.language, kind)
         file = self.link(f"pictures/{self.lesson.name}/{told['file']}")
-        width, height = self.site.size(self.lesson, told["file"])
+        width, _ = self.site.size(self.lesson, told["file"])
         words = self.words
         region = words.html("picture_region", title=marks.plain_text(step["title"][self.language]))
-        alt = picture_alt(words, step, covered(told["scene"], quizzes))
-        image = f'<img src="{file}" width="{width}" height="{height}" loading="lazy" alt="{alt}">'
+        image = picture_image(self.site, words, self.name, self.lesson, step, told["file"], covered(told["scene"], quizzes))
         # Views that take the window's whole width have words too small for a column.
         wide = ' class="wide"' if width > WIDE else ""
         own = f"<p>{words.html('own_run')}</p>" if kind == "asked" and step["id"] in self.lesson.variant_steps else ""
@@ -181,11 +180,6 @@ class LessonPage:
                 found.append(f'<a class="{key}" rel="{rel}" href="{self.link(lesson.page(self.language))}">{title}</a>')
         return f'<nav class="neighbours" aria-label="{self.words.html("lessons")}">{"".join(found)}</nav>'
 
-    def contents(self, sections):
-        entries = "".join(f'<li><a href="#{anchor}">{marks.inline(title)}</a></li>' for anchor, title in sections)
-        label = self.words.html("in_this_lesson")
-        return f'<nav class="contents" aria-label="{label}"><details open><summary>{label}</summary><ol>{entries}</ol></details></nav>'
-
     def head(self):
         lesson, words, language = self.lesson, self.words, self.language
         title = f'{words.html("chapter", number=lesson.chapter)} · {html.escape(self.site.chapters[language][lesson.chapter])}'
@@ -222,7 +216,7 @@ class LessonPage:
         labels["live_title"] = words("live_title", title=self.lesson.title(language))
         said = html.escape(json.dumps(labels, ensure_ascii=False), quote=True)
         return f"""<div class="lesson" data-live-page="{self.link('meshscope.html')}" data-words="{said}">
-{self.contents(sections)}
+{contents(words.html('in_this_lesson'), [(anchor, marks.inline(title)) for anchor, title in sections])}
 <article>
 {self.head()}
 {''.join(before)}

@@ -46,6 +46,10 @@ class Lesson:
         """With the number that texts call it by: "63 · HSDP"."""
         return f"{self.number} · {self.title(language)}" if self.number else self.title(language)
 
+    def goals(self, language):
+        """The text of its section "goals"; "" without one."""
+        return next((section["body"][language] for section in self.data["before"] if section["id"] == "goals"), "")
+
     def mesh_text(self):
         """"(2, 2) replicate, shard"; "" without a mesh."""
         if "shape" not in self.mesh:

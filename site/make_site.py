@@ -65,8 +65,7 @@ def write_lessons(site, words, frame, index, sections):
         page = LessonPage(lesson, words, site, links)
         main = page.main()
         title = lesson.full_title(words.language)
-        goals = next((section["body"][words.language] for section in lesson.data["before"] if section["id"] == "goals"), "")
-        site.output.write(page.name, frame.page(page.name, title, main, here="home", description=marks.plain_text(goals)))
+        site.output.write(page.name, frame.page(page.name, title, main, here="home", description=marks.plain_text(lesson.goals(words.language))))
         index.add(page.name.split("/", 1)[1], title, "lesson", page.records)
 
 
