@@ -13,8 +13,6 @@ recording runs of PyTorch.
 
 from __future__ import annotations
 
-import os as _os
-
 from ._version import __version__
 from .answers import mesh, numbers, plan, predict
 from .errors import CommandError, MeshscopeError, NotRecorded, ProgramNotFound, QueryError, RecordError, RunFailed
@@ -23,9 +21,10 @@ from .record import Info, Mesh, Record
 from .rows import Rows
 from .running import run
 from .showing import show
+from .values import Path as _Path
 
 
-def open(path: "str | _os.PathLike[str]", verify: bool = True) -> Record:
+def open(path: _Path, verify: bool = True) -> Record:
     """Opens a record (.mscope) for reading.
 
     All checksums are verified first, at some megabytes a second; `verify=False` leaves that out for a large file.

@@ -7,7 +7,8 @@ from typing import Any, Dict, List, Optional, Sequence, Union
 from .errors import CommandError
 from .lessons import lesson_argument
 from .program import ask_json, decoded, options_of, other_version, path_argument, run_program
-from .running import Path, named, scenario_file
+from .running import named, scenario_file
+from .values import Path
 
 
 def predict(scenario: Path, *, profile: Optional[str] = None, ranks: Union[str, int, None] = None,

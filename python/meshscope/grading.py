@@ -11,21 +11,23 @@ import pathlib
 import re
 import subprocess
 import threading
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from .errors import CommandError, MeshscopeError
 from .lessons import lesson_argument, lesson_folder
-from .program import message_of, start
+from .program import checked, message_of
 from .record import Record
 from .rows import Rows, html_table
+from .values import Path
 
-Path = Union[str, "os.PathLike[str]"]
 _HANDED_IN = (".txt", ".json", ".mscope")
 _LARGEST_ANSWERS = 1 << 20
 _LARGEST_RECORD = 256 << 20
 _AT_ONCE = 4
 _CHECK_S = 30  # what one check has for its query
 
+# What `meshscope lesson run` says before all else, whatever follows.
+_READS_INPUT = "Answers are read from standard input"
 # What `meshscope lesson run` says of each line that it reads; the words may be wrapped.
 _BLANK = r"Line\s+\d+\s+for\s+question\s+(?P<blank>[a-z0-9_-]+)\s+is\s+empty\."
 _MISSING = r"Standard\s+input\s+has\s+no\s+line\s+for\s+question\s+(?P<missing>[a-z0-9_-]+)\."
@@ -111,10 +113,12 @@ class _NotUnicode(_Unreadable):
 
 def _told(lesson: str, lines: Sequence[str]) -> "subprocess.CompletedProcess[str]":
     """The lesson as the program tells it to who types these lines."""
-    ended = start(["lesson", "run", lesson_argument(lesson)], lang="en", stdin="".join(line + "\n" for line in lines))
-    if ended.returncode != 0:
-        raise CommandError(message_of(ended.stderr), ended.returncode, ended.args)
-    return ended
+    typed = "".join(line + "\n" for line in lines)
+    try:
+        return checked(["lesson", "run", lesson_argument(lesson)], "en", typed)
+    except CommandError as error:
+        why = [line for line in str(error).splitlines() if not line.startswith(_READS_INPUT)]
+        raise CommandError("\n".join(why), error.exit_code, error.command) from None
 
 
 def questions(lesson: Path) -> Dict[str, str]:

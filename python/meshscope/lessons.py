@@ -8,6 +8,7 @@ from typing import List, Optional
 
 from .errors import MeshscopeError
 from .program import find_program
+from .values import Path
 
 
 def lesson_folders() -> List[pathlib.Path]:
@@ -26,7 +27,7 @@ def _is_number(word: str) -> bool:
     return word.isascii() and word.isdecimal()
 
 
-def lesson_argument(lesson: "str | os.PathLike[str]") -> str:
+def lesson_argument(lesson: Path) -> str:
     """The lesson as the command is given it: a name, or a folder, that it takes for no option."""
     word = os.fspath(lesson)
     if word.startswith("-"):

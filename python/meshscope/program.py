@@ -14,6 +14,7 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence
 
 from ._version import __version__
 from .errors import CommandError, MeshscopeError, ProgramNotFound
+from .values import Path
 
 ENVIRONMENT = "MESHSCOPE"
 _GRACE_S = 10  # what a run that was told to stop has for writing its record
@@ -54,7 +55,7 @@ def options_of(options: Dict[str, Any]) -> List[str]:
     return arguments
 
 
-def path_argument(path: "str | os.PathLike[str]") -> str:
+def path_argument(path: Path) -> str:
     """The path so that the command takes it for no option."""
     text = os.fspath(path)
     return os.path.join(os.curdir, text) if text.startswith("-") else text
@@ -109,12 +110,17 @@ def start(arguments: Sequence[str], lang: Optional[str] = None, stdin: str = "")
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
-def run_program(arguments: Sequence[str], lang: Optional[str] = None, stdin: str = "") -> str:
-    """What the command wrote to its standard output. Raises CommandError with its message where it failed."""
+def checked(arguments: Sequence[str], lang: Optional[str] = None, stdin: str = "") -> "subprocess.CompletedProcess[str]":
+    """The command run to its end. Raises CommandError with its message where it failed."""
     ended = start(arguments, lang, stdin)
     if ended.returncode != 0:
         raise CommandError(message_of(ended.stderr) or message_of(ended.stdout), ended.returncode, ended.args)
-    return ended.stdout
+    return ended
+
+
+def run_program(arguments: Sequence[str], lang: Optional[str] = None) -> str:
+    """What the command wrote to its standard output. Raises CommandError as `checked` does."""
+    return checked(arguments, lang).stdout
 
 
 def ask_json(arguments: Sequence[str], lang: Optional[str] = None) -> Any:

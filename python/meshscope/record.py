@@ -15,7 +15,7 @@ from .program import options_of, run_program
 from .rows import (Buffer, Collective, Compute, Dependency, Event, Group, Hop, Loss, MemoryChange, Operand, ParameterRun,
                    Peak, Rank, Rows, Step, Weight, html_table, row_class, unique)
 from .trace_file import TraceFile, damaged, exact, exact_numbers, numbers_text
-from .values import alternatives, list_alternatives, ranks_text
+from .values import Path, alternatives, bound, list_alternatives, ranks_text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Record:
     What the run's level left out raises `NotRecorded`.
     """
 
-    def __init__(self, path: "str | os.PathLike[str]", verify: bool = True, owns: Optional[str] = None) -> None:
+    def __init__(self, path: Path, verify: bool = True, owns: Optional[str] = None) -> None:
         self.path = os.fspath(path)
         # The folder of a run that was saved nowhere: it goes when the record does.
         self._remove = owns and weakref.finalize(self, shutil.rmtree, owns, ignore_errors=True)
@@ -140,14 +140,14 @@ class Record:
 
         A name that several columns have is made unique: rank, rank_2.
         """
-        columns, rows = self._file.query(query, values)
+        columns, rows = self._file.query(query, [bound(value) for value in values])
         columns = unique(columns)
         kind = row_class(columns)
         return Rows([kind._make(row) for row in rows], columns)
 
     def value(self, query: str, *values: Any) -> Any:
         """The one value that a SELECT gives."""
-        columns, rows = self._file.query(query, values)
+        columns, rows = self._file.query(query, [bound(value) for value in values])
         if len(rows) != 1 or len(columns) != 1:
             raise QueryError(f"this query gives {len(rows)} rows of {len(columns)} columns; one value is asked for")
         return rows[0][0]
@@ -273,7 +273,7 @@ class Record:
             raise damaged(self.path, "meta") from None
         return Rows(rows, Weight._fields)
 
-    def export(self, format: str, out: "str | os.PathLike[str]", force: bool = False, lang: Optional[str] = None,
+    def export(self, format: str, out: Path, force: bool = False, lang: Optional[str] = None,
                **options: Any) -> str:
         """Writes the record for other programs, as `meshscope trace export` does: perfetto, csv (`what="hops"`), html,
         svg, png, gif, mp4 (`view="memory"`, `rank=1`, …). Gives the path of what was written."""

@@ -10,15 +10,14 @@ import pathlib
 import re
 import shutil
 import tempfile
-from typing import Any, Dict, Iterator, List, Optional, Union
+from typing import Any, Dict, Iterator, List, Optional
 
 from .errors import MeshscopeError, RunFailed
 from .lessons import lesson_folder, lesson_folders
 from .program import message_of, path_argument, start
 from .record import Record
-from .values import plain
+from .values import Path, plain
 
-Path = Union[str, "os.PathLike[str]"]
 _VARIANT = "changed-by-python"
 
 

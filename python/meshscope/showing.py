@@ -18,6 +18,7 @@ from .errors import MeshscopeError, ProgramNotFound
 from .lessons import lesson_folder, lesson_folders
 from .program import find_program
 from .record import Record
+from .values import Path
 
 PAGE = "MESHSCOPE_PAGE"
 COPIES = "meshscope_pages"  # the folder of copies beside a notebook
@@ -168,7 +169,7 @@ def _show_lesson(notebook: bool, height: int, url: Optional[str], words: Dict[st
     return address
 
 
-def show(what: Union[Record, str, "os.PathLike[str]", None] = None, *, height: int = 720, url: Optional[str] = None,
+def show(what: Union[Record, Path, None] = None, *, height: int = 720, url: Optional[str] = None,
          browser: bool = False, lang: Optional[str] = None, **place: Any) -> Optional[str]:
     """Shows a record (a Record, or the path of a .mscope file) or a lesson (`"hsdp"`; None is the welcome page).
 

@@ -18,7 +18,6 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tupl
 
 from .checksum import sum_of
 from .errors import NotRecorded, QueryError, RecordError
-from .values import bound
 
 APPLICATION_ID = 0x4D536370  # "MScp"
 NEWEST_VERSION = 4
@@ -265,10 +264,10 @@ class TraceFile:
             self._authorizer.stop = None
 
     def query(self, sql: str, values: Sequence[Any] = ()) -> Tuple[Tuple[str, ...], List[Tuple[Any, ...]]]:
-        """Columns and rows of one SELECT."""
+        """Columns and rows of one SELECT; `values` as `bound` gives them."""
         self._authorizer.lacking, self._authorizer.stopped = None, False
         try:
-            cursor = self._connection.execute(sql, [bound(value) for value in values])
+            cursor = self._connection.execute(sql, values)
             rows = cursor.fetchall()
         except (sqlite3.Error, sqlite3.Warning, ValueError) as error:  # ValueError: text that is not Unicode, or has a NUL
             raise self._refusal(sql, error) from None

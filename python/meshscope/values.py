@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import operator
-from typing import Any, Callable, Iterable, List
+import os
+from typing import Any, Callable, Iterable, List, Union
 
 from .errors import QueryError
+
+Path = Union[str, "os.PathLike[str]"]
 
 
 def plain(value: Any) -> Any:

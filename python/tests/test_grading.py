@@ -165,6 +165,10 @@ class Grading(InFolder):
     def test_mistakes_of_the_teacher_end_it(self):
         with self.assertRaisesRegex(meshscope.CommandError, "no lesson nosuch"):
             meshscope.grade(".", "nosuch")
+        shutil.copytree(ROOT / "scenarios" / "22_ring", "broken")
+        (self.folder / "broken" / "scenario.toml").write_text(TOY + "[wrong]\n")
+        with self.assertRaisesRegex(meshscope.CommandError, r"^broken/scenario.toml:18:2: unknown key wrong"):
+            meshscope.grade(".", "broken")
         with self.assertRaisesRegex(meshscope.MeshscopeError, "there is no lesson --help"):
             meshscope.questions("--help")
         with self.assertRaisesRegex(meshscope.MeshscopeError, "cannot be read"):
