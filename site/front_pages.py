@@ -2,8 +2,6 @@
 
 import html
 
-import docs_pages
-import glossary
 import marks
 from frame import picture_image, relative
 
