@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pathlib
-from typing import List, Optional
+from typing import List, Optional, Tuple
 
 from .errors import MeshscopeError
 from .program import find_program
 from .values import Path
 
 
+def _is_number(word: str) -> bool:
+    return word.isascii() and word.isdecimal()
+
+
+def _order(folder: pathlib.Path) -> Tuple[float, str]:
+    """By number, as the command lists lessons; what has none comes last."""
+    number = folder.name.partition("_")[0]
+    return int(number) if _is_number(number) else math.inf, folder.name
+
+
 def lesson_folders() -> List[pathlib.Path]:
-    """The folders of all lessons: those installed with the command, else those of the checkout that it was built in."""
+    """The folders of all lessons by their numbers: those installed with the command, else those of the checkout that it was built in."""
     program = pathlib.Path(find_program()).resolve()
     places = [program.parent.parent / "share" / "meshscope" / "scenarios"]
     places += [up / "scenarios" for up in list(program.parents)[:4]]
     for place in places:
-        found = sorted(file.parent for file in place.glob("*/scenario.toml") if (file.parent / "lesson.en.md").is_file())
+        found = [file.parent for file in place.glob("*/scenario.toml") if (file.parent / "lesson.en.md").is_file()]
         if found:
-            return found
+            return sorted(found, key=_order)
     return []
-
-
-def _is_number(word: str) -> bool:
-    return word.isascii() and word.isdecimal()
 
 
 def lesson_argument(lesson: Path) -> str:

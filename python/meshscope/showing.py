@@ -185,7 +185,8 @@ def show(what: Union[Record, Path, None] = None, *, height: int = 720, url: Opti
         what = Record(what)
     if isinstance(what, Record):
         if place or url:
-            raise TypeError("url and " + ", ".join(place or ["steps"]) + " are for lessons; a record is shown whole")
+            given = [*(["url"] if url else []), *place]
+            raise TypeError(f"{', '.join(given)} {'is' if len(given) == 1 else 'are'} for lessons; a record is shown whole")
         return _show_record(what, notebook, height, lang)
     words = {"lesson": None if what is None else os.fspath(what), "lang": lang, **place}
     return _show_lesson(notebook, height, url, words)

@@ -116,7 +116,8 @@ class Grading(InFolder):
         meshscope.run(TOY, save="class/toy.mscope", level="collectives")
         checks = {"four ranks": "SELECT count(*) = 4 FROM ranks", "hops": "SELECT count(*) FROM hops", "text": "SELECT 'yes'"}
         grades = meshscope.grade("class", "hsdp", checks=checks)
-        rows = {row[0]: row for row in grades.to_dicts() and grades.table()}
+        rows = {row[0]: row for row in grades.table()}
+        self.assertEqual({row["student"]: row["four ranks"] for row in grades.to_dicts()}, {"hsdp": 1, "none": None, "toy": 0})
         self.assertEqual(rows["hsdp"][2:4] + rows["hsdp"][-4:], (2, 3, 1, 1, 0, ""))
         self.assertEqual(rows["toy"][2:4] + rows["toy"][-4:-1], (0, 3, 0, 0, 0))
         self.assertIn("hops: toy.mscope: this record does not hold hops", rows["toy"][-1].replace("class/", ""))

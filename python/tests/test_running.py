@@ -102,7 +102,7 @@ class Running(InFolder):
         with self.assertRaisesRegex(meshscope.RunFailed, "已存在") as caught:
             meshscope.run("toy.toml", save="old.mscope", lang="zh")
         self.assertIsNone(caught.exception.record)
-        with self.assertRaisesRegex(meshscope.MeshscopeError, "no file and no lesson nosuch; lessons: 101_config"):
+        with self.assertRaisesRegex(meshscope.MeshscopeError, "no file and no lesson nosuch; lessons: 11_processes, 12_.* 103_mfu, 104_published"):
             meshscope.run("nosuch")
         with self.assertRaisesRegex(TypeError, "a variant and changed keys"):
             meshscope.run("toy.toml", variant="break", train__steps=1)

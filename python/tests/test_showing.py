@@ -94,8 +94,9 @@ class Showing(InFolder):
         shown = meshscope.show("mine.mscope")
         self.assertEqual(self.opened, [pathlib.Path(shown).as_uri()])
         self.assertIn("HSDP", pathlib.Path(shown).read_text(encoding="utf-8"))
-        with self.assertRaisesRegex(TypeError, "for lessons"):
-            meshscope.show(hsdp(), step=3)
+        for given, said in (({"step": 3}, "step is"), ({"url": "m.html"}, "url is"), ({"url": "m.html", "rank": 0}, "url, rank are")):
+            with self.assertRaisesRegex(TypeError, f"^{said} for lessons; a record is shown whole$"):
+                meshscope.show(hsdp(), **given)
 
     def test_the_page_of_the_checkout_is_found(self):
         programs, web = self.folder / "tree" / "build" / "release" / "bin", self.folder / "tree" / "out" / "web"
@@ -115,7 +116,7 @@ class Showing(InFolder):
                 meshscope.show("hsdp")
         with self.assertRaisesRegex(meshscope.MeshscopeError, "url names nosuch.html, which is no file"):
             meshscope.show("hsdp", url="nosuch.html")
-        with self.assertRaisesRegex(meshscope.MeshscopeError, "no lesson hsdq; lessons: 101_config"):
+        with self.assertRaisesRegex(meshscope.MeshscopeError, "no lesson hsdq; lessons: 11_processes, 12_"):
             meshscope.show("hsdq")
         site = str(self.folder / "site" / "meshscope" / "showing.py")
         with mock.patch.dict(os.environ, MESHSCOPE_PAGE="", MESHSCOPE="nosuch"), mock.patch.object(showing, "__file__", site):
