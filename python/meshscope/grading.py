@@ -69,20 +69,6 @@ class Grades(Rows[Grade]):
 
         return [(g.student, g.file, g.right, g.of, *(mark(g, id) for id in self.ids), g.note) for g in self]
 
-    def column(self, name: str) -> List[Any]:
-        at = self.columns.index(name)
-        return [row[at] for row in self.table()]
-
-    def to_dicts(self) -> List[Dict[str, Any]]:
-        return [dict(zip(self.columns, row)) for row in self.table()]
-
-    def to_pandas(self) -> Any:
-        """A pandas.DataFrame of `columns`. Needs pandas."""
-        return Rows(self.table(), self.columns).to_pandas()
-
-    def to_numpy(self) -> Any:
-        return Rows(self.table(), self.columns).to_numpy()
-
     def to_csv(self, out: Optional[Path] = None) -> str:
         """The table as CSV, also written to `out`. A text that a spreadsheet would take for a formula begins with '."""
         text = io.StringIO()
@@ -96,6 +82,7 @@ class Grades(Rows[Grade]):
         return text.getvalue()
 
     def _repr_html_(self) -> str:
+        """All rows: a class is read from its first to its last."""
         return html_table(self.columns, self.table(), len(self))
 
 

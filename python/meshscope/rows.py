@@ -246,20 +246,24 @@ class Rows(List[Row], Generic[Row]):
         found = super().__getitem__(at)
         return Rows(found, self.columns, self._kind) if isinstance(at, slice) else found
 
+    def table(self) -> List[Tuple[Any, ...]]:
+        """The rows with a cell for each of `columns`."""
+        return list(self)
+
     def column(self, name: str) -> List[Any]:
         """The cells of one column."""
         at = self.columns.index(name)
-        return [row[at] for row in self]
+        return [row[at] for row in self.table()]
 
     def to_dicts(self) -> List[Dict[str, Any]]:
         """Each row as a dict by column."""
-        return [dict(zip(self.columns, row)) for row in self]
+        return [dict(zip(self.columns, row)) for row in self.table()]
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame of these columns. Needs pandas."""
         import pandas
 
-        table = pandas.DataFrame.from_records([tuple(row) for row in self], columns=list(self.columns))
+        table = pandas.DataFrame.from_records([tuple(row) for row in self.table()], columns=list(self.columns))
         if self:
             return table
         return table.astype({name: kind for name, kind in self._empty_types() if kind in ("i8", "f8")})
@@ -269,9 +273,10 @@ class Rows(List[Row], Generic[Row]):
         None), texts as strings, anything else as objects. Needs numpy."""
         import numpy
 
-        fields = [(name, _numpy_type([row[i] for row in self])) for i, name in enumerate(self.columns)]
+        rows = self.table()
+        fields = [(name, _numpy_type([row[i] for row in rows])) for i, name in enumerate(self.columns)]
         fields = fields if self else self._empty_types()
-        cells = [tuple(_numpy_cell(cell, kind) for cell, (_, kind) in zip(row, fields)) for row in self]
+        cells = [tuple(_numpy_cell(cell, kind) for cell, (_, kind) in zip(row, fields)) for row in rows]
         return numpy.array(cells, dtype=fields)
 
     def _empty_types(self) -> List[Tuple[str, str]]:
