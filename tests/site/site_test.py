@@ -127,6 +127,16 @@ class SiteTest(unittest.TestCase):
         for name in self.pages:
             self.assertTrue("default-src 'none'" in (self.site / name).read_text(), name)
 
+    def test_the_colours_are_the_windows_own(self):
+        """Where a hue has another shade for words, it is that one."""
+        blocks = (ROOT / "app/gui/window/theme.cpp").read_text().split("set(t, {")[1:3]
+        hues = [{name: words or fill for name, fill, words in re.findall(r"\{Token::(\w+), 0x(\w{6}), (?:0x(\w{6})|0)\}", block)} for block in blocks]
+        sheet = (self.site / "assets/style.css").read_text().split("@media (prefers-color-scheme: dark)")[:2]
+        for theme, part in zip(hues, reversed(sheet), strict=True):
+            used = dict(re.findall(r"--(\w+): #(\w{6});", part))
+            self.assertEqual(used, {name: theme.get(name) for name in used})
+            self.assertGreater(len(used), 15)
+
     def test_both_languages_have_the_same_pages_and_anchors(self):
         for name, page in self.pages.items():
             if not name.startswith("en/"):
