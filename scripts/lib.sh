@@ -89,7 +89,7 @@ install_packages() {
   local missing log
   command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
     fail "this script installs what it needs with apt (Debian 12 or newer), and there is no apt here. Install by your own means: $*; then build with: cmake --workflow --preset release"
-  mapfile -t missing < <(missing_packages "$@")
+  mapfile -t missing < <(missing_packages "$@" | sort -u)
   if [ ${#missing[@]} = 0 ]; then
     say "All $# packages are there."
     return 0
