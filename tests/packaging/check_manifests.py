@@ -1,8 +1,8 @@
 """Holds packaging/ against what its readers ask for, as far as that can be known without them.
 
 The parts of the schemas that are used here, by hand, from the public specifications: Kubeflow's MPIJob v2beta1
-(mpi-operator, pkg/apis/kubeflow/v2beta1/types.go and its CRD), Kubernetes' core/v1 PodSpec, and the Compose
-specification (compose-spec.json). Unknown keys are refused, as strict decoding does. Every test of a schema is tried on a
+(mpi-operator, pkg/apis/kubeflow/v2beta1/types.go and its CRD), Kubernetes' core/v1 PodSpec, the Compose
+specification (compose-spec.json), and flatpak-manifest(5). Unknown keys are refused, as strict decoding does. Every test of a schema is tried on a
 damaged copy as well, so that a check that finds nothing is not taken for a manifest without faults.
 """
 import copy
@@ -268,6 +268,84 @@ def check_desktop(folder):
     xml.etree.ElementTree.parse(folder / "meshscope.svg")
 
 
+SOURCE = fields(
+    type=(REQUIRED, one_of("archive", "dir")), url=(OPTIONAL, like(r"https://snapshot\.debian\.org/archive/debian/\d{8}T\d{6}Z/pool/main/\S+\.orig\.tar\.(gz|xz|bz2)")),
+    sha256=(OPTIONAL, like(r"[0-9a-f]{64}")), path=(OPTIONAL, is_a(str)), skip=(OPTIONAL, list_of(is_a(str))))
+MODULE = fields(**{
+    "name": (REQUIRED, NAME), "buildsystem": (REQUIRED, one_of("cmake-ninja", "meson", "simple")), "builddir": (OPTIONAL, is_a(bool)),
+    "config-opts": (OPTIONAL, list_of(like(r"-D\w+=\S+"))), "build-commands": (OPTIONAL, list_of(is_a(str))), "sources": (REQUIRED, list_of(SOURCE))})
+FLATPAK = fields(**{
+    "id": (REQUIRED, like(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*){2,}")), "runtime": (REQUIRED, is_a(str)), "runtime-version": (REQUIRED, is_a(str)),
+    "sdk": (REQUIRED, is_a(str)), "command": (REQUIRED, one_of("meshscope-app")), "rename-desktop-file": (REQUIRED, is_a(str)),
+    "rename-appdata-file": (REQUIRED, is_a(str)), "rename-icon": (REQUIRED, is_a(str)), "finish-args": (REQUIRED, list_of(like(r"--[a-z-]+=\S+"))),
+    "cleanup": (OPTIONAL, list_of(is_a(str))), "modules": (REQUIRED, list_of(MODULE))})
+
+# What the runtime has of what CMake looks for; under which names modules bring the rest.
+RUNTIME_HAS = {"sqlite3", "libcrypto", "opengl", "threads", "pkgconfig", "git", "python3"}
+MODULE_OF = {"nlohmann_json": "nlohmann-json", "glfw3": "glfw"}
+
+
+def looked_for(root):
+    """The packages without which CMake builds no program: names of find_package(... REQUIRED) and pkg_check_modules."""
+    lists = [root / name for name in ("cmake/MeshscopePackages.cmake", "core/jobs/CMakeLists.txt", "backends/tcp/CMakeLists.txt",
+                                      "app/gui/CMakeLists.txt", "app/cli/CMakeLists.txt")]
+    text = "\n".join(path.read_text() for path in lists)
+    names = re.findall(r"find_package\((\w[\w-]*)[^)]*\)", text)
+    names += re.findall(r"pkg_check_modules\(\w+ (?:REQUIRED )?(?:IMPORTED_TARGET )?(?:GLOBAL )?([\w-]+)\)", text)
+    return {MODULE_OF.get(name, name.lower()) for name in names} - RUNTIME_HAS
+
+
+def check_flatpak(manifest, folder):
+    """What it renames is what CMake installs, each source of an address has its checksum, each library has its module."""
+    FLATPAK(manifest, "flatpak")
+    root = folder.parent
+    for key, name in (("rename-desktop-file", "meshscope-app.desktop"), ("rename-icon", "meshscope"), ("rename-appdata-file", "meshscope-app.metainfo.xml")):
+        if manifest[key] != name or name not in (root / "cmake/MeshscopeInstall.cmake").read_text():
+            raise Fault(f"flatpak: {key} is {manifest[key]}, which is not installed")
+    if any(word.startswith("--share=network") for word in manifest["finish-args"]):
+        raise Fault("flatpak: nothing of Meshscope's window needs the network")
+    names = [module["name"] for module in manifest["modules"]]
+    if len(set(names)) != len(names) or names[-1] != "meshscope":
+        raise Fault(f"flatpak: modules {names}")
+    missing = looked_for(root) - set(names)
+    if missing:
+        raise Fault(f"flatpak: no module brings {', '.join(sorted(missing))}")
+    for module in manifest["modules"]:
+        if (module["buildsystem"] == "simple") != ("build-commands" in module):
+            raise Fault(f"flatpak.{module['name']}: build-commands and buildsystem simple go together")
+        for source in module["sources"]:
+            wanted = {"type", "url", "sha256"} if source["type"] == "archive" else {"type", "path", "skip"}
+            if set(source) != wanted:
+                raise Fault(f"flatpak.{module['name']}: a source of type {source['type']} has {sorted(source)}")
+            if source["type"] == "dir" and (folder / "flatpak" / source["path"]).resolve() != root.resolve():
+                raise Fault(f"flatpak: {source['path']} is not the tree")
+    known = set(re.findall(r"(?:option|set)\((MESHSCOPE_\w+)", "".join(p.read_text() for p in [root / "CMakeLists.txt", *(root / "cmake").glob("*.cmake")])))
+    for option_given in manifest["modules"][-1]["config-opts"]:
+        name = option_given[2:].split("=")[0]
+        if name.startswith("MESHSCOPE_") and name not in known:
+            raise Fault(f"flatpak.meshscope: CMake knows no {name}")
+
+
+def check_appimage(folder):
+    """The script and what it starts are shell, and it takes what CMake installs by the names that it has there."""
+    root = folder.parent
+    subprocess.run(["bash", "-n", str(folder / "appimage/appdir")], check=True)
+    subprocess.run(["sh", "-n", str(folder / "appimage/AppRun")], check=True)
+    script, installed = (folder / "appimage/appdir").read_text(), (root / "cmake/MeshscopeInstall.cmake").read_text()
+    for name, where in (("meshscope-app.desktop", "share/applications"), ("meshscope.svg", "share/icons/hicolor/scalable/apps")):
+        if f"usr/{where}/{name}" not in script or f"{name} DESTINATION {where}" not in installed:
+            raise Fault(f"appimage: {name} is not taken from {where}")
+    if "set(private_lib lib/meshscope)" not in installed or "usr/lib/meshscope" not in script:
+        raise Fault("appimage: the libraries are not where the programs look for them")
+    fonts = set(re.findall(r"(\w+/[\w-]+\.tt[fc])", re.search(r"for font in (.*); do", script)[1]))
+    looked_at = (root / "app/gui/window/fonts.cpp").read_text()
+    for font in fonts:
+        if f"/usr/share/fonts/truetype/{font}" not in looked_at:
+            raise Fault(f"appimage: the window does not look for {font}")
+    if len(fonts) != 3:
+        raise Fault(f"appimage: fonts {sorted(fonts)}")
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     root = folder.parent
@@ -285,6 +363,10 @@ def main():
     check_shell(folder / "nccl.sbatch", ["srun ", "MASTER_ADDR", "MASTER_PORT", "MESHSCOPE_TOKEN", "--backend nccl",
                                          "--gpus-per-node=4", "--ntasks-per-node=4"])
     check_desktop(folder / "desktop")
+    flatpak = yaml.safe_load((folder / "flatpak/io.github.meshscope.Meshscope.yaml").read_text())
+    check_flatpak(flatpak, folder)
+    check_that_it_checks(lambda damaged: check_flatpak(damaged, folder), flatpak, "flatpak")
+    check_appimage(folder)
     check_dockerfile(folder / "Dockerfile", root)
     check_dockerfile(folder / "Dockerfile.cuda", root, ("debian:12", "nvidia/cuda:13."), 3)
     for line in (folder / "hostfile").read_text().splitlines():

@@ -6,20 +6,36 @@
 #include <cstdio>
 #include <filesystem>
 #include <initializer_list>
+#include <system_error>
 
 #include "core/base/text.h"
 
 namespace meshscope::window {
 namespace {
 
+bool is_readable(const std::string& path) {
+    // ImGui aborts the program on a font it cannot open, so each is opened here first.
+    std::FILE* const file = std::fopen(path.c_str(), "rb");
+    if (file == nullptr) return false;
+    std::fclose(file);
+    return true;
+}
+
+/// The tree that the program is installed in, which may have brought its own fonts: "/app" of
+/// "/app/bin/meshscope-app"; "" where that cannot be told.
+std::string own_tree() {
+    std::error_code none;
+    const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", none);
+    return program.parent_path().parent_path().string();
+}
+
 std::string first_readable(std::initializer_list<const char*> paths) {
-    for (const char* path : paths) {
-        // ImGui aborts the program on a font it cannot open, so each is opened here first.
-        if (std::FILE* f = std::fopen(path, "rb")) {
-            std::fclose(f);
-            return path;
-        }
-    }
+    const std::string tree = own_tree(), usual = "/usr";
+    if (!tree.empty())
+        for (const char* path : paths)
+            if (std::string own = tree + (path + usual.size()); is_readable(own)) return own;
+    for (const char* path : paths)
+        if (is_readable(path)) return path;
     return {};
 }
 

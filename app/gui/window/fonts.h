@@ -26,7 +26,8 @@ struct FontFiles {
     std::string symbols;  ///< fills what the first lacks (arrows, mathematics)
 };
 
-/// Looks in the usual folders: WenQuanYi Micro Hei (else Noto Sans CJK), DejaVu Sans Mono, DejaVu Sans.
+/// Looks in the tree that the program is installed in, then in the usual folders: WenQuanYi Micro Hei (else
+/// Noto Sans CJK), DejaVu Sans Mono, DejaVu Sans.
 FontFiles find_fonts();
 
 /// The eight faces in one atlas.
