@@ -61,7 +61,7 @@ bool ask(const Scenario::Quiz& quiz, const std::string& answer, int width, Answe
         if (!answers.next(typed) || is_blank(typed)) return false;
         const std::string given = from_typed(quiz, typed);
         if (!scenario::is_readable(quiz, given)) {  // a slip, no guess: it costs no try
-            print_wrapped(context.styled(context.text("cli.lesson.unreadable." + quiz.kind), "33"), "", "",
+            print_wrapped(context.styled(context.text("lesson.unreadable." + quiz.kind), "33"), "", "",
                           width, context.out);
             continue;
         }
@@ -99,7 +99,7 @@ bool ask_lines(const Scenario::Quiz& quiz, const std::string& answer, int width,
     print_wrapped(context.text("cli.lesson.lines.read", place), "", "", width, context.out);
     const std::string given = from_typed(quiz, typed);
     if (scenario::is_readable(quiz, given)) return judge(quiz, answer, given, width, context);
-    print_wrapped(context.styled(context.text("cli.lesson.unreadable." + quiz.kind), "33"), "", "", width,
+    print_wrapped(context.styled(context.text("lesson.unreadable." + quiz.kind), "33"), "", "", width,
                   context.out);
     return false;
 }

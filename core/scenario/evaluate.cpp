@@ -312,11 +312,15 @@ Answer quiz_answer(const Scenario::Quiz& quiz, const TraceDatabase& database) {
 }
 
 bool is_right(const Scenario::Quiz& quiz, const std::string& answer, const std::string& given) {
-    if (quiz.kind == "number") {
+    return is_right(quiz.kind, quiz.tolerance, answer, given);
+}
+
+bool is_right(std::string_view kind, double tolerance, const std::string& answer, const std::string& given) {
+    if (kind == "number") {
         const std::optional<double> right = to_number(answer), guess = to_number(given);
-        return right && guess && std::abs(*right - *guess) <= quiz.tolerance;
+        return right && guess && std::abs(*right - *guess) <= tolerance;
     }
-    if (quiz.kind == "ranks") {
+    if (kind == "ranks") {
         const auto right = rank_set(answer), guess = rank_set(given);
         return right && guess && *right == *guess;
     }
@@ -324,14 +328,18 @@ bool is_right(const Scenario::Quiz& quiz, const std::string& answer, const std::
 }
 
 bool is_readable(const Scenario::Quiz& quiz, const std::string& given) {
-    if (quiz.kind == "number") return to_number(given).has_value();
-    if (quiz.kind == "ranks") {
+    return is_readable(quiz.kind, quiz.choices.size(), given);
+}
+
+bool is_readable(std::string_view kind, std::size_t choices, const std::string& given) {
+    if (kind == "number") return to_number(given).has_value();
+    if (kind == "ranks") {
         const auto ranks = rank_set(given);
         return ranks && !ranks->empty();
     }
-    if (quiz.kind != "choice") return !list_items(given).empty();
+    if (kind != "choice") return !list_items(given).empty();
     const std::optional<double> index = to_number(given);
-    return index && *index >= 0 && *index < static_cast<double>(quiz.choices.size());
+    return index && *index >= 0 && *index < static_cast<double>(choices);
 }
 
 std::string rounded_answer(const std::string& answer, double tolerance) {

@@ -54,10 +54,15 @@ Answer quiz_answer(const Scenario::Quiz& quiz, const trace::TraceDatabase& datab
 /// Whether what a learner gave is an answer of the quiz's kind at all: a number ("7,168", "7168 B"), ranks, a
 /// list, the index of a choice that there is.
 bool is_readable(const Scenario::Quiz& quiz, const std::string& given);
+/// The same where only the quiz's kind ("number", "ranks", "order", "choice") and how many choices it has are
+/// at hand.
+bool is_readable(std::string_view kind, std::size_t choices, const std::string& given);
 
 /// Whether what a learner gave is right: numbers within the tolerance; rank sets in any order; orders item by
 /// item; a choice by its index.
 bool is_right(const Scenario::Quiz& quiz, const std::string& answer, const std::string& given);
+/// The same where only the quiz's kind ("number", "ranks", "order", "choice") and tolerance are at hand.
+bool is_right(std::string_view kind, double tolerance, const std::string& answer, const std::string& given);
 
 /// The hint for a wrong answer: that of the chosen choice, or the one whose `when` says the same; null when
 /// there is none.

@@ -92,6 +92,9 @@ TEST_CASE("a right guess is told at once, a wrong one can be made again, and onl
     CHECK(m.state.quizzes[quiz.id].missed == "31");
     CHECK_FALSE(m.state.quizzes[quiz.id].revealed);
     CHECK(kept.empty());
+    m.act(Guess{quiz.id, "one"});  // no number: no guess either
+    m.act(Check{quiz.id});
+    CHECK(m.state.quizzes[quiz.id].missed == "31");
     m.act(Guess{quiz.id, quiz.answer});
     m.act(Check{quiz.id});
     CHECK(m.state.quizzes[quiz.id].revealed);
@@ -108,10 +111,13 @@ TEST_CASE("answers: numbers by tolerance, rank sets in any order, orders in thei
     CHECK_FALSE(right_answer(quiz, ""));
     quiz.tolerance = 0.5;
     CHECK(right_answer(quiz, "109.6"));
+    quiz.answer = "1056";
+    CHECK(right_answer(quiz, "1,056 B"));
     quiz = {};
     quiz.answer = "[0, 2]";
     quiz.kind = "ranks";
     CHECK(right_answer(quiz, "2,0"));
+    CHECK(right_answer(quiz, "0, 2, 0"));
     CHECK_FALSE(right_answer(quiz, "0"));
     CHECK_FALSE(right_answer(quiz, "0,1,2"));
     quiz.kind = "order";

@@ -154,6 +154,7 @@ struct Applier {
         const auto& cards = s.document->quizzes;
         const auto card = std::ranges::find(cards, a.quiz, &QuizCard::id);
         if (quiz.guess.empty() || quiz.revealed || card == cards.end()) return;
+        if (!readable_answer(*card, quiz.guess)) return;  // a slip, no guess
         if (right_answer(*card, quiz.guess)) return (*this)(Reveal{a.quiz});
         quiz.missed = quiz.guess;
     }

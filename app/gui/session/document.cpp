@@ -1,32 +1,12 @@
 #include "app/gui/session/document.h"
 
-#include <algorithm>
 #include <cctype>
-#include <cmath>
-#include <cstdlib>
 #include <utility>
 
 #include "core/scenario/evaluate.h"
 
 namespace meshscope::session {
 namespace {
-
-/// The numbers of "0, 2" or "[0,2]".
-std::vector<double> numbers(const std::string& text) {
-    std::vector<double> found;
-    const char* at = text.c_str();
-    while (*at != '\0') {
-        char* end = nullptr;
-        const double value = std::strtod(at, &end);
-        if (end == at) {
-            ++at;
-        } else {
-            found.push_back(value);
-            at = end;
-        }
-    }
-    return found;
-}
 
 /// The SQL in lower case with single spaces.
 std::string plain(const std::string& sql) {
@@ -88,18 +68,12 @@ Asked asked_by(const std::string& sql) {
     return counted ? Asked::calls : Asked::other;
 }
 
+bool readable_answer(const QuizCard& quiz, const std::string& guess) {
+    return scenario::is_readable(quiz.kind, quiz.choices.size(), guess);
+}
+
 bool right_answer(const QuizCard& quiz, const std::string& guess) {
-    // A list may hold other things than numbers: F0, B0.
-    if (quiz.kind == "order")
-        return !scenario::list_items(guess).empty() && scenario::same_items(guess, quiz.answer);
-    std::vector<double> a = numbers(guess), b = numbers(quiz.answer);
-    if (a.empty() || a.size() != b.size()) return false;
-    if (quiz.kind == "ranks") {
-        std::sort(a.begin(), a.end());
-        std::sort(b.begin(), b.end());
-    }
-    return std::equal(a.begin(), a.end(), b.begin(),
-                      [&](double x, double y) { return std::abs(x - y) <= quiz.tolerance; });
+    return scenario::is_right(quiz.kind, quiz.tolerance, quiz.answer, guess);
 }
 
 }  // namespace meshscope::session

@@ -113,8 +113,10 @@ struct Document {
     std::vector<std::string> strategies;
 };
 
-/// True when `guess` is what the trace answers: numbers within the tolerance, lists as equal sets (kind
-/// ranks) or in order (kind order), choices by index.
+/// Whether `guess` is an answer of the quiz's kind at all, as scenario::is_readable judges it.
+bool readable_answer(const QuizCard& quiz, const std::string& guess);
+
+/// True when `guess` is what the trace answers, as scenario::is_right judges it.
 bool right_answer(const QuizCard& quiz, const std::string& guess);
 
 }  // namespace meshscope::session
