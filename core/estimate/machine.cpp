@@ -25,7 +25,8 @@ double seconds(int64_t ns) {
 Machine::Machine(const time::Profile& profile, int64_t gpus_per_node, double speed)
     : profile_(profile),
       gpus_per_node_(gpus_per_node),
-      hopper_(profile.bfloat16_flops_per_s > kBeforeHopper) {
+      // a fitted speed leaves the data sheet's peak
+      hopper_(std::max(profile.bfloat16_flops_per_s, profile.bfloat16_peak_flops_per_s) > kBeforeHopper) {
     profile_.flops_per_s *= speed;
     profile_.bfloat16_flops_per_s *= speed;
     profile_.memory_bytes_per_s *= kMemoryShare;

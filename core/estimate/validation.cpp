@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "core/estimate/fit_speed.h"
+
 namespace meshscope::estimate {
 namespace {
 
@@ -13,10 +15,6 @@ namespace {
 constexpr int64_t kToyDim = 1024;
 
 using Group = std::tuple<std::string, Stack, bool>;
-
-double estimated_ms(const PublishedRun& run, double speed) {
-    return 1e3 * step_time(run.job, Machine(run.profile, run.gpus_per_node, speed)).total_s();
-}
 
 bool counts_for_time(const PublishedRun& run) {
     return !run.skipped && run.step_ms && !run.launch_bound;
@@ -40,27 +38,6 @@ std::vector<const PublishedRun*> rows_to_fit(std::vector<const PublishedRun*> ro
     for (const std::size_t at : {n / 3, n / 2, n * 2 / 3})
         if (std::ranges::find(three, rows[at]) == three.end()) three.push_back(rows[at]);
     return three;
-}
-
-/// The speed with which a run takes as long as was measured, by halving: estimates fall with the speed. From
-/// 0.25 to 4.
-double own_speed(const PublishedRun& run) {
-    double low = 0.25, high = 4;
-    for (int i = 0; i < 30; ++i) {
-        const double middle = std::sqrt(low * high);
-        (estimated_ms(run, middle) > *run.step_ms ? low : high) = middle;
-    }
-    return low;
-}
-
-/// The middle one of the rows' own speeds, to three digits: one odd row moves it little.
-double fitted_speed(std::span<const PublishedRun* const> rows) {
-    std::vector<double> speeds;
-    for (const PublishedRun* run : rows) speeds.push_back(own_speed(*run));
-    std::ranges::sort(speeds);
-    const std::size_t n = speeds.size();
-    const double middle = n % 2 == 1 ? speeds[n / 2] : std::sqrt(speeds[n / 2 - 1] * speeds[n / 2]);
-    return std::round(middle * 1000) / 1000;
 }
 
 std::vector<Fit> fit_groups(std::span<const PublishedRun> runs) {

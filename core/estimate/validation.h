@@ -47,8 +47,8 @@ struct Validation {
 };
 
 /// Estimates every run that is not skipped. With `fit` the speed of products is fitted for each GPU and stack
-/// on three rows of tier A that are not bound by launches, at a sixth, a half and five sixths of the order by
-/// work; else the profiles' own speeds stand. Cost: 20 µs a row, fifty times that with `fit`.
+/// on three rows of tier A that are not bound by launches, a third, a half and two thirds of the way through
+/// their order by work; else the profiles' own speeds stand. Cost: 20 µs a row, fifty times that with `fit`.
 Validation validate(std::span<const PublishedRun> runs, bool fit);
 
 /// How far estimates with the profiles' own speeds are from the published steps of a stack that are not bound
