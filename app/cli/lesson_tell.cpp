@@ -61,8 +61,8 @@ bool ask(const Scenario::Quiz& quiz, const std::string& answer, int width, Answe
         if (!answers.next(typed) || is_blank(typed)) return false;
         const std::string given = from_typed(quiz, typed);
         if (!scenario::is_readable(quiz, given)) {  // a slip, no guess: it costs no try
-            print_wrapped(context.styled(context.text("lesson.unreadable." + quiz.kind), "33"), "", "",
-                          width, context.out);
+            print_wrapped(context.styled(context.text("lesson.unreadable." + quiz.kind), "33"), "", "", width,
+                          context.out);
             continue;
         }
         ++t;

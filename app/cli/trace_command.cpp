@@ -16,6 +16,7 @@
 #include "core/base/json_text.h"
 #include "core/base/same_file.h"
 #include "core/base/text.h"
+#include "core/base/view_words.h"
 #include "core/run/recover.h"
 #include "core/scenario/scenario.h"
 #include "core/scenario/words.h"
@@ -240,13 +241,17 @@ void add_export(CLI::App& parent, CommandContext& context) {
     CLI::Option* what = command->add_option("--what", options->what, context.text("cli.trace.export.what"));
     what->check(CLI::IsMember({"collectives", "hops", "memory", "compute", "parameters"}));
     options->drawing.resize(std::size(kDrawing));
-    std::string views;
-    for (const std::string_view view : scenario::views())
+    std::string views, forms;
+    for (const std::string_view view : scenario::views()) {
         views += (views.empty() ? "" : ", ") + std::string(view);
+        if (const std::string words = form_words(view, ", "); !words.empty())
+            forms += (forms.empty() ? "" : "; ") + std::string(view) + ": " + words;
+    }
     for (std::size_t i = 0; i < std::size(kDrawing); ++i)
-        options->drawing[i].first = command->add_option(
-            kDrawing[i], options->drawing[i].second,
-            context.text(std::string("cli.trace.export.") + (kDrawing[i] + 2), {{"views", views}}));
+        options->drawing[i].first =
+            command->add_option(kDrawing[i], options->drawing[i].second,
+                                context.text(std::string("cli.trace.export.") + (kDrawing[i] + 2),
+                                             {{"views", views}, {"forms", forms}}));
     command->callback([=, &context] {
         const std::string& format = options->format;
         if (format != "csv" && what->count() > 0) throw UsageError(Message{"cli.trace.what_is_for_csv", {}});

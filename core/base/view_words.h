@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <string_view>
 
 namespace meshscope {
@@ -27,5 +28,13 @@ inline constexpr auto kViewNamesOfForms = std::to_array<std::string_view>({
 #include "core/base/forms.def"
 #undef MESHSCOPE_FORM
 });
+
+/// The forms of a view in their order: "lanes|grid|timed_grid"; "" where it has none.
+inline std::string form_words(std::string_view view, std::string_view between) {
+    std::string words;
+    for (std::size_t i = 0; i < kFormNames.size(); ++i)
+        if (kViewNamesOfForms[i] == view) (words += words.empty() ? "" : between) += kFormNames[i];
+    return words;
+}
 
 }  // namespace meshscope

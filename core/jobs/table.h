@@ -59,9 +59,9 @@ class Table {
     /// The same where the key is there and its value asks for something: not false, 0, null, "none" or "no".
     void unsaid_if_set(std::string_view key, Message why = {"jobs.why.none", {}}) const;
     void report(Message message, Message hint = {}) const;
-    /// That its value is looked at elsewhere, with all within it.
+    /// Marks the key, with all within it, as read elsewhere.
     void seen(std::string_view key) const;
-    /// Looks at the keys, whose values make no difference here.
+    /// Marks the keys as read; their values make no difference here.
     void pass_over(std::initializer_list<const char*> keys) const;
     /// The keys that nobody asked for go into the job.
     void note_unread() const;

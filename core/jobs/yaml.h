@@ -12,12 +12,12 @@ namespace meshscope::jobs {
 /// and an alias as often as it is used.
 inline constexpr int64_t kMostYamlValues = 100'000, kMostYamlBytes = int64_t{8} << 20;
 
-/// A plain word as YAML 1.1 reads it, which the programs do whose files these are: "no" is false, "1_000" a
+/// A plain word as YAML 1.1 reads it, because the programs that own these files do: "no" is false, "1_000" a
 /// number, "~" nothing; also "1e-6", which YAML 1.1 takes for text and whoever gets it for a number. What is
 /// none of these is text.
 nlohmann::json yaml_scalar(std::string_view word);
 
-/// Of more keys with two values no more are told.
+/// At most so many keys with two values are reported.
 inline constexpr std::size_t kMostTwice = 100;
 
 /// A key that has two values in one table. The programs whose files these are take the last.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Inside the room only: what a mesh and all its views share.
+// Internal to core/mesh: what a mesh and all its views share.
 
 #include <mutex>
 #include <string>

@@ -6,7 +6,7 @@
 
 namespace meshscope::parallel {
 
-// Each stands in its room's declaration.cpp, recomputation in recompute.cpp.
+// Each stands in its folder's declaration.cpp, recomputation in recompute.cpp.
 extern const ModelDeclaration kPipelineParallel, kTensorParallel, kContextParallel, kRecompute;
 
 std::span<const ModelDeclaration* const> model_declarations() {

@@ -25,11 +25,11 @@ using tensor::Tensor;
 class TapeWatcher {
   public:
     virtual ~TapeWatcher() = default;
-    /// What comes next belongs here.
+    /// The tapes made from now on belong to this step, micro-batch and phase.
     virtual void at(int32_t step, int32_t microbatch, Phase phase) = 0;
     /// A tape was made that will run there.
     virtual void watch(nn::Tape& tape) = 0;
-    /// What a neighbour stage made came in, to be computed with.
+    /// A tensor arrived from a neighbouring stage.
     virtual void received(const Tensor& from_elsewhere) = 0;
 };
 

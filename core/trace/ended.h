@@ -23,8 +23,8 @@ std::optional<int32_t> first_not_finite_step(const RunInfo& info);
 std::optional<Message> early_end(const RunInfo& info, int32_t planned_steps = -1);
 
 /// Of each rank the calls that had not ended when the run broke off, ascending; none in a run that did not
-/// fail. They stand until the last thing that their rank recorded (RunInfo::failure) and left nothing that
-/// only an end leaves: bytes sent, an output, all that was to come, something that was done behind them.
+/// fail. They appear to last until their rank's last record (RunInfo::failure), and lack what only a finished
+/// call has: sent bytes, an output, all its hops, a later event that depends on it.
 /// Cost: a pass over the events, dependencies, hops and snapshots.
 std::vector<std::vector<int32_t>> unended_calls(const Trace& trace);
 /// Of one rank alone.

@@ -36,11 +36,11 @@ struct Event {
     int32_t microbatch = 0;
     StringId name = 0;    ///< compute: the kernel ("linear", "adamw"); collective: ""
     StringId unit = 0;    ///< whose work: a module ("net1"), a unit ("net1+net2"), a bucket ("bucket 0")
-    StringId rule = 0;    ///< why it is there: "fsdp2.unshard.forward" (docs/rules in app/i18n)
+    StringId rule = 0;    ///< why it is there: "fsdp2.unshard.forward" ([rule."…"] in app/i18n)
     StringId source = 0;  ///< our own line: "core/parallel/fsdp2/unit.cpp:120"
     int32_t group = -1;   ///< index into the group table; -1 for compute
-    int32_t sequence =
-        -1;  ///< how manyth collective of its group (the same number on all members); -1 for compute
+    int32_t sequence = -1;  ///< its place among the collectives of its group, from 0 (the same on all
+                            ///< members); -1 for compute
     int32_t peer =
         -1;  ///< root (broadcast, reduce, gather, scatter) or the other side (send, recv): global rank
     int64_t padding = 0;        ///< elements of `in` that are padding (they travel all the same)
@@ -62,23 +62,23 @@ struct Dependency {
     int32_t on = 0;
 };
 
-/// One stretch of what a hop carried, where it carried several.
+/// One piece of what a hop carried, where it carried several.
 struct HopPiece {
     int32_t chunk = 0;   ///< as Hop::chunk
     int64_t offset = 0;  ///< as Hop::offset; -1: it passes through dst and is no part of its result
     int64_t elements = 0;
 };
 
-/// One message of a collective on one link. Recorded by the receiver. src and dst are global ranks; for
-/// direct copies inside a rank (its own part of a gather) no hop is written, because nothing travels.
+/// One message of a collective between two ranks. Recorded by the receiver. src and dst are global ranks;
+/// for direct copies inside a rank (its own part of a gather) no hop is written, because nothing travels.
 struct Hop {
     int32_t event = 0;  ///< the receiver's event
-    int32_t round = 0;  ///< 0, 1, …: hops of one round happen at the same time
+    int32_t round = 0;  ///< 0, 1, …: hops of one round are in flight at the same time
     int32_t src = 0;
     int32_t dst = 0;
     int32_t chunk = 0;    ///< which part of the buffer, counted as the algorithm cuts it
     uint8_t reduces = 0;  ///< 1: added into what dst holds; 0: replaces it
-    /// How many stretches it carried, `pieces` of them in the order of the message; the first has this chunk
+    /// How many pieces it carried, `pieces` of them in the order of the message; the first has this chunk
     /// and offset. 0: one, which is named here.
     int32_t n_pieces = 0;
     int64_t offset = 0;  ///< first element in dst's result buffer

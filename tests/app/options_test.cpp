@@ -53,6 +53,9 @@ TEST_CASE("every view can be asked for by its name, and no other") {
         for (const auto language : {i18n::Language::en, i18n::Language::zh})
             CHECK(gui::help_text(language).find(name) != std::string::npos);
     }
+    for (const auto language : {i18n::Language::en, i18n::Language::zh})
+        for (const std::string_view form : kFormNames)
+            CHECK(gui::help_text(language).find(form) != std::string::npos);
     CHECK(scenario::views().size() == view::kViewKinds.size());
     CHECK(refused({"run.mscope", "--view", "graph"}) == "app.bad_value");
 }

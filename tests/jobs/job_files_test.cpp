@@ -121,6 +121,38 @@ TEST_CASE(
     CHECK(names("--use-tp-pp-dp-mapping") == mesh::Names{"replicate", "pp", "cp", "tp"});
 }
 
+TEST_CASE("NeMo's recipe is read by its paths: mesh, batch, model, and NeMo's own defaults") {
+    const Folder folder;
+    JobOptions options;
+    options.vocab = 256;
+    Job job = read_job({folder.write("recipe.yaml", R"(MODEL_ARGS:
+  trainer.strategy.tensor_model_parallel_size: 2
+  trainer.strategy.pipeline_model_parallel_size: 2
+  trainer.strategy.sequence_parallel: true
+  trainer.devices: 8
+  trainer.num_nodes: 2
+  trainer.max_steps: 3
+  data.micro_batch_size: 1
+  data.global_batch_size: 8
+  data.seq_length: 32
+  model.config.num_layers: 4
+  model.config.hidden_size: 64
+  model.config.ffn_hidden_size: 128
+  model.config.num_attention_heads: 8
+)")},
+                       options);
+    CHECK(job.program == "NeMo");
+    CHECK(dim(job, "tp") == 2);
+    CHECK(dim(job, "pp") == 2);
+    CHECK(job.facts.whole("world") == 16);
+    CHECK(job.facts.whole("accumulate") == 2);  // 8 samples, by 1, on 4 data-parallel ranks
+    CHECK(job.facts.text("strategy") == "zero1");
+    REQUIRE(job.missing.empty());
+    const scenario::Scenario read = scenario::parse_scenario(made(job).text, "s.toml");
+    CHECK(read.mesh_shape == job.mesh_shape);
+    CHECK(read.model.layers == 4);
+}
+
 TEST_CASE("the scenario of a job is read again, and refused for what is not in this version alone") {
     const json all = expected();
     for (const auto& [name, known] : all.items()) {

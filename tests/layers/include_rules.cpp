@@ -79,9 +79,7 @@ const std::map<std::string, Modules>& table() {
 const std::set<std::string> kDrawing{"app/gui", "app/gui/main", "app/gui/panels", "app/gui/window",
                                      "app/gui/session"};
 
-/// Headers that the build writes: they lie in no folder of the tree.
-// Not in the tree, or found on the include path of whoever compiles it: the version, and what stands for a
-// GPU (tests/stand_in).
+/// Headers outside the tree: generated (the version) or supplied by tests/stand_in.
 const std::set<std::string> kGenerated{"meshscope_version.h", "simt.h"};
 
 const std::regex kInclude(R"re(^\s*#\s*include\s*(["<])([^">]+)[">])re");

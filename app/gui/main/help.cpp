@@ -1,5 +1,6 @@
-#include "app/gui/main/options.h"
+#include <utility>
 
+#include "app/gui/main/options.h"
 #include "app/gui/view/state.h"
 
 namespace meshscope::gui {
@@ -17,13 +18,8 @@ Window
   --theme dark|light|contrast
   --scale 0.75 … 3          scale of text and pictures
   --view {views}
-  --form one|side_by_side|lanes|grid|timed_grid
-                            form of a view. Collective: one call, or algorithms side by side;
-                            timeline: lanes, or a pipeline's micro-batches as a grid, in
-                            slots or on the clock
-  --form matrices|attention|rows
-                            form of Tensors: a layer's products, its attention over the
-                            ranks, or the rows that ranks keep
+  --form WORD               form of a view (docs/window.md tells what each shows):
+{forms}
   --step N                  the lesson's step to start on, from 1; --frames 1 shows that step's moment
   --rank R                  the selected rank
   --at EVENT|TIME           the cursor: rank R's event 1042, or 12.5ms
@@ -75,11 +71,8 @@ constexpr const char* kChinese = R"(meshscope-app：一步一步看一次分布�
   --theme dark|light|contrast
   --scale 0.75 … 3          文字和图形的缩放
   --view {views}
-  --form one|side_by_side|lanes|grid|timed_grid
-                            视图的样式。集合通信：单次调用，或几种算法并排；
-                            时间线：泳道，或流水线的 micro-batch 方格图，按格或按时钟
-  --form matrices|attention|rows
-                            张量的样式：一层的矩阵乘法、各 rank 上的注意力，或各 rank 保存的行
+  --form WORD               视图的样式（各样式画什么，见 docs/window.md）：
+{forms}
   --step N                  从课程的第几步开始，从 1 数起
   --rank R                  选中哪个 rank
   --at EVENT|TIME           光标：rank R 的第 1042 个事件，或 12.5ms
@@ -122,10 +115,16 @@ constexpr const char* kChinese = R"(meshscope-app：一步一步看一次分布�
 }  // namespace
 
 std::string help_text(i18n::Language language) {
-    std::string text = language == i18n::Language::zh ? kChinese : kEnglish, views;
-    for (const std::string_view name : kViewNames) views += (views.empty() ? "" : "|") + std::string(name);
-    const std::string mark = "{views}";
-    return text.replace(text.find(mark), mark.size(), views);
+    std::string text = language == i18n::Language::zh ? kChinese : kEnglish, views, forms;
+    for (const std::string_view name : kViewNames) {
+        views += (views.empty() ? "" : "|") + std::string(name);
+        if (const std::string words = form_words(name, "|"); !words.empty())
+            forms += (forms.empty() ? "" : "\n") + std::string(28, ' ') + std::string(name) + ": " + words;
+    }
+    for (const auto& [mark, words] :
+         {std::pair<std::string, std::string>{"{views}", views}, {"{forms}", forms}})
+        text.replace(text.find(mark), mark.size(), words);
+    return text;
 }
 
 std::string version_line() {

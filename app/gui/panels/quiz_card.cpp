@@ -176,10 +176,10 @@ float unanswered(Ui& ui, Memory& memory, const QuizCard& quiz, const QuizState& 
     if (hinted) y = rich_text(ui, memory, quiz.id + ".h", left, y, room, hint) + 10;
     const std::string check = ui.say("ui.quiz.check");
     const float wide = std::min(room, button_width(ui, check, false));
-    const std::string why = is_missed                 ? "ui.quiz.guess_anew"
-                            : state.guess.empty()     ? "ui.quiz.guess_needed"
+    const std::string why = is_missed                                      ? "ui.quiz.guess_anew"
+                            : state.guess.empty()                          ? "ui.quiz.guess_needed"
                             : !session::readable_answer(quiz, state.guess) ? "lesson.unreadable." + quiz.kind
-                                                      : "";
+                                                                           : "";
     if (button(ui, memory, quiz.id + ".check", {left, y, wide, 40}, check, ButtonLook::primary, why.empty(),
                Icon::none, why.empty() ? "" : ui.say(why)))
         ui.act(session::Check{quiz.id});

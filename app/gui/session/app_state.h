@@ -71,7 +71,7 @@ struct Glide {
 /// What playing is at: on the way to the next beat, or resting there.
 struct Stretch {
     int64_t from_ns = 0, to_ns = 0;
-    std::optional<view::Beat> beat;  ///< where it leads; nothing: to the end of the run, where nothing ends
+    std::optional<view::Beat> beat;  ///< where it leads; absent: to the end of the run
     double travel_s = 0, rest_s = 0, passed_s = 0;
 };
 
@@ -207,7 +207,7 @@ struct AppState {
     std::map<std::string, QuizState> quizzes;
     std::vector<LeftLesson> left_lessons;    ///< of lessons among `runs` that are not in front
     bool uncovered = false;                  ///< an export: what the open question asks for is shown
-    bool end_folded = false;                 ///< of how the run ended early the title alone is told
+    bool end_folded = false;                 ///< only the title of the early-end notice is shown
 
     int64_t range_begin_ns = 0, range_end_ns = 0;  ///< the timeline's range; end <= begin: all
     float split = 0.515F;                          ///< the scene's share of the height
@@ -266,8 +266,8 @@ const QuizCard* open_question(const AppState& state);
 /// Whose lanes the comparison shows of a run: its own choice, else the rank in focus, where it has that rank.
 int32_t lane_rank(const AppState& state, std::size_t run);
 
-/// Where the reader looks now, and whether `place` still exists in what is open (its parts that do not are
-/// left out by RestoreViewpoint).
+/// Where the reader looks now: the document, view, selection and moment, for
+/// RestoreViewpoint.
 Viewpoint viewpoint_of(const AppState& state);
 
 /// The words of the command line that shows what is on screen: program, file, --view, --rank, --at ….

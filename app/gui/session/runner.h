@@ -11,15 +11,15 @@
 namespace meshscope::session {
 
 /// Really runs scenarios of the sandbox and of what-if questions on a thread of its own, one at a time, while
-/// the window goes on; what comes of it are actions for the state. Its end stops a run after its present step
-/// and waits for it.
+/// the window goes on; what comes of it are actions for the state. The destructor stops the run after its
+/// current step and waits for it.
 class Runner {
   public:
     /// Called from the worker whenever there is news; must be quick and safe from any thread.
     void on_news(std::function<void()> wake);
     /// Starts a run; nothing while another is under way.
     void start(const RunRequest& request);
-    /// The run stops after its present step, and nothing comes of it.
+    /// Stops the run after its current step, without a result.
     void stop();
     /// What happened since the last call. Errors are told in `language`.
     std::vector<Action> news(const i18n::Catalogue& catalogue, i18n::Language language);

@@ -50,7 +50,7 @@ bool is_input_grad(std::string_view kernel) {
 /// What a data strategy does with parameters and gradients between the layers' kernels, maybe those of
 /// another stage: no part of a block.
 bool is_of_strategy(std::string_view kernel) {
-    for (const std::string_view prefix : {"ddp.", "fsdp2.", "flat.", "zero.", "powersgd."})
+    for (const std::string_view prefix : {"ddp.", "fsdp2.", "flat.", "copies.", "powersgd."})
         if (kernel.starts_with(prefix)) return true;
     return false;
 }

@@ -160,8 +160,10 @@ class Dispatch {
                     return call(rms_norm<T>, Threads::together);
                 case MESHSCOPE_KERNEL_RMS_NORM_BACKWARD:
                     return call(rms_norm_backward<T>, Threads::together);
-                default:
+                case MESHSCOPE_KERNEL_ROTARY:
                     return call(rotary<T>, Threads::alone);
+                default:
+                    return static_cast<int>(MESHSCOPE_GPU_INVALID_VALUE);
             }
         });
     }

@@ -16,11 +16,11 @@ class Layer : public Module {
     /// Throws what the kernels throw ("kernel.shape").
     Variable forward(Tape& tape, Variable x);
 
-    /// map_input, compute(), map_output.
+    /// Applies the hook map_input, then compute(), then map_output.
     Variable work(Tape& tape, Variable x);
 
     /// Called instead of work(), with the layer, so that something from outside decides when it is done:
-    /// activation checkpointing hangs here. Inside of the hooks, so of an FSDP unit that is this layer, as
+    /// activation checkpointing uses it. Inside of the hooks, so of an FSDP unit that is this layer, as
     /// fully_shard(checkpoint_wrapper(layer)) has it. Empty: work().
     std::function<Variable(Tape&, Variable x, Layer& layer)> around;
 
