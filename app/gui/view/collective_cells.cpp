@@ -93,30 +93,52 @@ class BufferRow {
         const auto n = static_cast<int32_t>(s_.ranks.size());
         const HopState* hop = coming(s_, m_, piece);
         p_.rect(box, Token::ghost, 4, id(piece));
-        const float level = box.h * static_cast<float>(std::min(piece.from_count, n)) / static_cast<float>(n);
+        const float part = static_cast<float>(std::min(piece.from_count, n)) / static_cast<float>(n);
         const bool complete = piece.from_count >= n;
+        float level = box.h * part;
+        // Where the fill's edge would go through the words, and neither side has room for them, it covers
+        // all, as faint as it is small.
+        const float line = p_.line_height(Face::mono_small) - 5;  // glyphs are lower than their line
+        const float empty = box.h - level;
+        const bool covers_all = level > 0 && box.h >= 16 && level < line && empty < line &&
+                                std::fabs(empty - box.h / 2) < line / 2;
+        if (covers_all) level = box.h;
         if (level > 0) {
             auto& fill = p_.rect({box.x, box.y + box.h - level, box.w, level},
                                  complete ? Token::ok : Token::accent, 4);
-            fill.fill_alpha = complete ? 0.42F : 0.36F;
+            fill.fill_alpha = complete ? 0.42F : covers_all ? 0.42F * part : 0.36F;
         }
         if (box.w < 12 || box.h < 12) return;  // too small for edges and words
         const bool leaving = std::any_of(s_.hops.begin(), s_.hops.end(), [&](const HopState& h) {
             return h.flying && h.sender == static_cast<int32_t>(m_) && covers(h, piece);
         });
+        float beside_plus = 0;
         if (hop || leaving) {
             // Where it comes from is told by the hue: the sender's for what arrives, its own for what leaves.
             auto& edge =
                 p_.outline(box, origin_hue(hop ? hop->sender : static_cast<int64_t>(m_)), hop ? 2.F : 1.6F, 4,
                            {hop ? "arriving" : "leaving", s_.ranks[m_], piece.chunk});
             if (hop) edge.stroke_style = Stroke::dashed;
+            if (hop && hop->hop.reduces != 0) beside_plus = plus(box, origin_hue(hop->sender));
         } else if (is_result(s_, m_, piece) && s_.op == CollectiveOp::reduce_scatter) {
             p_.outline(box, Token::line2, 1.4F, 4);
         }
         const Rect inner = padding(piece, box);
-        if (!numbers(piece, inner, Token::text, Token::none))
-            count(piece, off_edge(inner, level, p_.line_height(Face::mono_small)), Token::text, Token::none);
+        const Rect words{inner.x + beside_plus, inner.y, inner.w - beside_plus, inner.h};
+        if (!numbers(piece, words, Token::text, Token::none))
+            count(piece, off_edge(words, level, line), Token::text, Token::none);
         if (marks_) contributors(piece, {box.x, box.y + box.h + 3, box.w, 8});
+    }
+
+    // On the edge of what is added to, not replaced. Gives how far it reaches into the cell.
+    float plus(const Rect& box, Token hue) {
+        constexpr float kRadius = 5.5F, kArm = 3;
+        if (box.w < 4 * kRadius || box.h < 2 * kRadius + 2) return 0;
+        const Point c{box.x, box.y + box.h / 2};
+        p_.circle(c, kRadius, Token::raised, {"adding", s_.ranks[m_], 0}).stroke = hue;
+        p_.line({c.x - kArm, c.y}, {c.x + kArm, c.y}, Token::text, 1.4F);
+        p_.line({c.x, c.y - kArm}, {c.x, c.y + kArm}, Token::text, 1.4F);
+        return kRadius;
     }
 
     // Padding is hatched at the end of the piece; gives what is left for the data.

@@ -52,10 +52,13 @@ class CollectivePicture {
     }
     float header();
     // What the hues and marks mean, in full or short words.
+    enum class Sign : uint8_t { owner, padding, complete, arriving, leaving };
     struct Entry {
         std::string words;
-        int64_t origin;  // -1 padding, -2 complete, -3 arriving, -4 being sent
+        Sign sign;
+        int64_t origin = 0;  // of an owner
     };
+    void draw_sign(const Entry& entry, Point centre);
     std::vector<Entry> legend(bool full) const;
     float legend_width(const std::vector<Entry>& entries) const;
     // Breaks at the picture's edge; gives the y below.

@@ -151,20 +151,20 @@ std::vector<CollectivePicture::Entry> CollectivePicture::legend(bool full) const
     for (std::size_t m = 0; m < s.ranks.size() && s.ranks.size() <= 8; ++m) {
         const std::string number = states_.size() > 1 ? std::to_string(m) : std::to_string(s.ranks[m]);
         // Short: the first says what the others' numbers are.
-        entries.push_back({full || m == 0 ? head + number : number, static_cast<int64_t>(m)});
+        entries.push_back({full || m == 0 ? head + number : number, Sign::owner, static_cast<int64_t>(m)});
     }
     const std::string brief = full ? "" : ".short";
     bool padded = false;
     for (const auto& b : s.buffers)
         for (const auto& piece : b.pieces) padded = padded || piece.padding > 0;
-    if (padded) entries.push_back({p_.say("view.collective.padding" + brief), -1});
+    if (padded) entries.push_back({p_.say("view.collective.padding" + brief), Sign::padding});
     if (!moves_origins(s.op))
         entries.push_back(
             {p_.say("view.collective.complete" + brief, {arg("ranks", static_cast<int64_t>(s.ranks.size()))}),
-             -2});
+             Sign::complete});
     if (!moves_origins(s.op) && s.rounds > 0 && in_.size.height >= 300) {
-        entries.push_back({p_.say("view.collective.arriving"), -3});
-        entries.push_back({p_.say("view.collective.leaving"), -4});
+        entries.push_back({p_.say("view.collective.arriving" + brief), Sign::arriving});
+        entries.push_back({p_.say("view.collective.leaving"), Sign::leaving});
     }
     return entries;
 }
@@ -183,26 +183,36 @@ float CollectivePicture::draw_legend(const std::vector<Entry>& entries, float x,
             x = kPad + 4;
             y += line;
         }
-        const Point c{x + 6, y + line / 2 + 1};
-        if (e.origin >= 0)
-            p_.symbol(c, 5.5F, e.origin);
-        else if (e.origin <= -3) {
-            auto& edge = p_.outline({c.x - 6, c.y - 6, 12, 12}, Token::soft, 1.6F, 3);
-            if (e.origin == -3) edge.stroke_style = Stroke::dashed;
-        } else {
-            auto& box = p_.rect({c.x - 6, c.y - 6, 12, 12}, e.origin == -1 ? Token::inset : Token::ok, 3);
-            if (e.origin == -1) {
-                box.pattern = Fill::hatch;
-                box.hatch = box.stroke = Token::line2;
-                box.stroke_style = Stroke::dashed;
-            } else {
-                box.fill_alpha = 0.42F;
-            }
-        }
+        draw_sign(e, {x + 6, y + line / 2 + 1});
         p_.text(e.words, {x + 20, y}, Face::caption, Token::soft);
         x += w + 18;
     }
     return y + line;
+}
+
+void CollectivePicture::draw_sign(const Entry& entry, Point centre) {
+    const Rect box{centre.x - 6, centre.y - 6, 12, 12};
+    switch (entry.sign) {
+        case Sign::owner:
+            p_.symbol(centre, 5.5F, entry.origin);
+            return;
+        case Sign::padding: {
+            auto& padding = p_.rect(box, Token::inset, 3);
+            padding.pattern = Fill::hatch;
+            padding.hatch = padding.stroke = Token::line2;
+            padding.stroke_style = Stroke::dashed;
+            return;
+        }
+        case Sign::complete:
+            p_.rect(box, Token::ok, 3).fill_alpha = 0.42F;
+            return;
+        case Sign::arriving:
+            p_.outline(box, Token::soft, 1.6F, 3).stroke_style = Stroke::dashed;
+            return;
+        case Sign::leaving:
+            p_.outline(box, Token::soft, 1.6F, 3);
+            return;
+    }
 }
 
 float CollectivePicture::footer() {

@@ -1,0 +1,36 @@
+// How a buffer's cells tell what becomes of what arrives.
+#include <cstdint>
+#include <vector>
+
+#include "app/gui/view/collective_view.h"
+#include "tests/test.h"
+#include "tests/view/picture_check.h"
+#include "tests/view/stage.h"
+
+using namespace meshscope;
+
+namespace {
+
+/// The picture of a ring's all_reduce while the hops of a round are under way, and the marks of adding in it.
+std::size_t marks_of_adding(int32_t round) {
+    test::Toy toy;
+    toy.trace = test::one_collective(CollectiveOp::all_reduce, Algorithm::ring, 4, 256);
+    toy.clock = time::modelled(toy.trace, time::classroom());
+    const auto& hops = toy.trace.ranks[0].hops;
+    for (std::size_t i = 0; i < hops.size(); ++i)
+        if (hops[i].round == round) {
+            const time::Interval& hop = toy.clock.hops[0][i];
+            const auto picture = view::collective_view(toy.at((hop.begin_ns + hop.end_ns) / 2));
+            CHECK(!test::find(picture, "arriving").empty());
+            return test::find(picture, "adding").size();
+        }
+    FAIL("no such round");
+    return 0;
+}
+
+}  // namespace
+
+TEST_CASE("a cell that is added to has a plus on its edge, one that is replaced has none") {
+    for (int32_t round = 0; round < 3; ++round) CHECK(marks_of_adding(round) == 4);
+    for (int32_t round = 3; round < 6; ++round) CHECK(marks_of_adding(round) == 0);
+}
