@@ -37,6 +37,8 @@ foreach(pair IN ITEMS meshscope_blas_openblas:engine meshscope_blas_onednn:engin
   endif()
 endforeach()
 install(DIRECTORY scenarios DESTINATION share/meshscope COMPONENT engine)
+# The page that exports are made of and notebooks show, where scripts/web built it.
+install(FILES out/web/meshscope.html DESTINATION share/meshscope COMPONENT engine OPTIONAL)
 install(FILES README.md CHANGELOG.md DESTINATION share/doc/meshscope COMPONENT engine)
 install(DIRECTORY docs DESTINATION share/doc/meshscope COMPONENT engine PATTERN pictures EXCLUDE)
 

@@ -4,7 +4,7 @@
 # What a bare Debian 12 needs to build the two programs: compiler and tools, the engine's libraries, the window's.
 build_packages=(
   g++ cmake ninja-build pkg-config git ccache
-  libopenblas-pthread-dev libdnnl-dev libssl-dev libsqlite3-dev libtomlplusplus-dev nlohmann-json3-dev libcli11-dev libfmt-dev libpugixml-dev libyaml-cpp-dev
+  libopenblas-pthread-dev libdnnl-dev libssl-dev libsqlite3-dev libtomlplusplus-dev nlohmann-json3-dev libcli11-dev libfmt-dev libpugixml-dev libyaml-cpp-dev zlib1g-dev
   libimgui-dev libstb-dev libglfw3-dev libgl-dev libopengl-dev libegl-dev
 )
 # What the window needs when it runs: Mesa draws without a GPU and without a display, the fonts hold both languages.

@@ -1,6 +1,7 @@
 #include "app/cli/trace_command.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <memory>
@@ -8,19 +9,17 @@
 #include <string_view>
 #include <utility>
 
+#include "app/cli/page_export.h"
 #include "app/cli/table.h"
 #include "app/cli/trace_info.h"
 #include "app/cli/window_program.h"
-#include "app/html/page.h"
 #include "core/base/file_kind.h"
 #include "core/base/json_text.h"
 #include "core/base/same_file.h"
 #include "core/base/text.h"
 #include "core/base/view_words.h"
 #include "core/run/recover.h"
-#include "core/scenario/scenario.h"
 #include "core/scenario/words.h"
-#include "core/time/clock.h"
 #include "core/trace/export.h"
 #include "core/trace/part_file.h"
 #include "core/trace/query.h"
@@ -71,17 +70,6 @@ void query(const std::string& path, const std::string& sql, bool json, bool csv,
 void check_export(const std::string& path, const std::string& out, FileKind kind, bool force) {
     refuse_to_overwrite(out, std::vector{path});
     if (!force) refuse_other_kind(out, kind);
-}
-
-/// A page or a timeline of a record without events would show nothing, as if nothing had happened.
-trace::Trace read_with_events(const std::string& path) {
-    trace::Trace trace = trace::read_trace(path);
-    if (trace.info.level == trace::Level::off)
-        throw InvalidArgument({"query.not_recorded",
-                               {{"what", std::string("events")},
-                                {"level", std::string(name(trace.info.level))},
-                                {"least", std::string(name(trace::Level::collectives))}}});
-    return trace;
 }
 
 void export_to(const std::string& format, const std::string& path, const std::string& out,
@@ -145,41 +133,12 @@ void add_recover(CLI::App& parent, CommandContext& context) {
     command->callback([=, &context] { recover(*file, *out, *force, context); });
 }
 
-/// The profile of the scenario that the trace was made from, where the trace carries one that still reads.
-time::Profile profile_of(const trace::RunInfo& info) {
-    try {
-        if (!info.scenario.empty())
-            return scenario::parse_scenario(info.scenario, info.scenario_path).hardware;
-    } catch (const InputError&) {
-    } catch (const InvalidArgument&) {
-    }
-    return time::classroom();
-}
-
-void export_page(const std::string& path, const std::string& out, CommandContext& context) {
-    const trace::Trace trace = read_with_events(path);
-    const time::Clock modelled = time::modelled(trace, profile_of(trace.info));
-    html::PageLook look;
-    look.language = context.language;
-    look.name = path.substr(path.rfind('/') + 1);
-    const Polling polling(context);
-    const auto go_on = [&] {
-        if (context.cancelled && *context.cancelled) throw Cancelled({"cli.trace.export_cancelled", {}});
-    };
-    if (out == "-")
-        html::write_page(trace, modelled, context.catalogue, look, [&](std::string_view text) {
-            go_on();
-            context.out << text;
-        });
-    else
-        html::export_page(trace, modelled, context.catalogue, look, out, go_on);
-    if (out != "-") context.err << context.text("cli.trace.written", {{"path", out}}) << '\n';
-}
-
-/// Options of what is drawn, handed on to the program that draws.
+/// Options of what is drawn, handed on to the program that draws; the first of them say what a page shows
+/// when it is opened.
 constexpr const char* kDrawing[] = {"--view", "--rank",   "--at",      "--clock", "--form",
                                     "--step", "--theme",  "--scale",   "--size",  "--from",
                                     "--to",   "--frames", "--seconds", "--fps"};
+constexpr std::size_t kOfPages = 8;
 
 void draw_to(const std::string& format, const std::string& path, const std::string& out,
              std::vector<std::string> words, CommandContext& context) {
@@ -225,7 +184,7 @@ void add_export(CLI::App& parent, CommandContext& context) {
     CLI::App* command = parent.add_subcommand("export", context.text("cli.trace.export.about"));
     command->footer(context.text("cli.trace.export.examples"));
     struct Options {
-        std::string format, file, out, what = "collectives";
+        std::string format, file, out, steps, what = "collectives";
         bool force = false;
         std::vector<std::pair<CLI::Option*, std::string>> drawing;  ///< by kDrawing
     };
@@ -240,6 +199,9 @@ void add_export(CLI::App& parent, CommandContext& context) {
     command->add_flag("--force", options->force, context.text("cli.help.force"));
     CLI::Option* what = command->add_option("--what", options->what, context.text("cli.trace.export.what"));
     what->check(CLI::IsMember({"collectives", "hops", "memory", "compute", "parameters"}));
+    CLI::Option* steps =
+        command->add_option("--steps", options->steps, context.text("cli.trace.export.steps"))
+            ->type_name("FIRST:END");
     options->drawing.resize(std::size(kDrawing));
     std::string views, forms;
     for (const std::string_view view : scenario::views()) {
@@ -255,13 +217,17 @@ void add_export(CLI::App& parent, CommandContext& context) {
     command->callback([=, &context] {
         const std::string& format = options->format;
         if (format != "csv" && what->count() > 0) throw UsageError(Message{"cli.trace.what_is_for_csv", {}});
+        if (format != "html" && steps->count() > 0)
+            throw UsageError(Message{"cli.trace.steps_are_for_html", {}});
         std::vector<std::string> words;
         for (std::size_t i = 0; i < std::size(kDrawing); ++i)
             if (options->drawing[i].first->count() > 0)
                 words.insert(words.end(), {kDrawing[i], options->drawing[i].second});
         const bool drawn = format == "svg" || format == "png" || format == "gif" || format == "mp4";
-        if (!drawn && !words.empty())
-            throw UsageError(Message{"cli.trace.drawing_option", {{"option", words[0]}, {"format", format}}});
+        for (std::size_t i = 0; !drawn && i < words.size(); i += 2)
+            if (format != "html" || std::find(kDrawing, kDrawing + kOfPages, words[i]) == kDrawing + kOfPages)
+                throw UsageError(
+                    Message{"cli.trace.drawing_option", {{"option", words[i]}, {"format", format}}});
         if (drawn) {
             if (options->force) words.emplace_back("--force");
             return draw_to(format, options->file, options->out, words, context);
@@ -270,7 +236,8 @@ void add_export(CLI::App& parent, CommandContext& context) {
                               : format == "csv" ? FileKind::csv
                                                 : FileKind::json;
         check_export(options->file, options->out, kind, options->force);
-        if (format == "html") return export_page(options->file, options->out, context);
+        if (format == "html")
+            return export_page({options->file, options->out, options->steps, words}, context);
         export_to(options->format, options->file, options->out, options->what, context);
     });
 }

@@ -8,6 +8,7 @@
 #include "core/base/rank_set.h"
 #include "core/scenario/scenario.h"
 #include "core/trace/ended.h"
+#include "core/trace/excerpt.h"
 #include "core/trace/recorded.h"
 #include "core/trace/store.h"
 
@@ -135,6 +136,10 @@ ordered_json json_of(const Summary& s, const CommandContext& context) {
 /// "3", "2 of 5" or "steps 3 to 5 …": those of the run, and which of them were recorded.
 std::string steps_text(const Summary& s, const CommandContext& context) {
     const int64_t steps = s.run.steps;
+    if (const auto part = trace::excerpt_of(s.trace))
+        return context.text(
+            "cli.trace.steps_excerpt",
+            {{"steps", steps}, {"first", int64_t{part->first}}, {"last", int64_t{part->end} - 1}});
     if (s.recorded && s.first > 0 && s.first < steps)
         return context.text(
             "cli.trace.steps_resumed",

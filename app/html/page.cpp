@@ -1,196 +1,149 @@
 #include "app/html/page.h"
 
 #include <algorithm>
-#include <set>
-#include <string>
-#include <string_view>
+#include <array>
+#include <filesystem>
 
+#include "app/html/packed_text.h"
 #include "core/base/error.h"
-#include "core/base/json_text.h"
-#include "core/base/kinds.h"
 #include "core/base/replace_file.h"
-#include "core/trace/ended.h"
-
-namespace meshscope::embedded {
-std::string_view html_player(std::string_view file);
-}
+#include "core/base/text.h"
+#include "core/base/text_file.h"
+#include "core/time/clock.h"
+#include "core/trace/excerpt.h"
+#include "core/trace/recorded.h"
 
 namespace meshscope::html {
 namespace {
 
-using nlohmann::ordered_json;
-using trace::Event;
-using trace::EventKind;
+namespace fs = std::filesystem;
+using trace::StepRange;
 using trace::Trace;
 
-/// What the page says by itself; each id is the catalogue's "html." and this word.
-constexpr const char* kWords[] = {
-    "play",  "pause",  "back",    "on",       "speed",     "clock",  "modelled",     "measured", "theme",
-    "mesh",  "now",    "nothing", "timeline", "hint",      "event",  "why",          "pytorch",  "source",
-    "rank",  "stream", "step",    "phase",    "unit",      "group",  "elements",     "sent",     "begins",
-    "lasts", "loss",   "from",    "ranks",    "algorithm", "failed", "communication"};
+/// A larger file is no page of ours.
+constexpr std::uintmax_t kMostPageBytes = std::uintmax_t{64} << 20;
 
-/// Every text in it as printable() shows it: what turned a line's direction would do so on the page too.
-void make_visible(ordered_json& json) {
-    if (auto* const text = json.get_ptr<std::string*>()) *text = printable(*text, "\n\t");
-    if (json.is_structured())
-        for (ordered_json& inner : json) make_visible(inner);
-}
-
-/// JSON that may stand inside a page: nothing in it can end the script.
-std::string for_page(ordered_json json) {
-    make_visible(json);
-    const std::string text = json_text(json);
-    std::string safe;
-    safe.reserve(text.size());
-    for (const char c : text)
-        if (c == '<')
-            safe += "\\u003c";
+/// A word in a link, in an attribute of HTML: only letters, digits and what means nothing in either.
+std::string escaped(std::string_view text) {
+    constexpr std::string_view kHex = "0123456789ABCDEF";
+    std::string out;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                           std::string_view("._-").find(c) != std::string_view::npos;
+        if (plain)
+            out += c;
         else
-            safe += c;
-    return safe;
-}
-
-ordered_json words(const i18n::Catalogue& catalogue) {
-    ordered_json both = ordered_json::object();
-    for (const auto language : {i18n::Language::en, i18n::Language::zh}) {
-        ordered_json& table = both[std::string(i18n::name(language))] = ordered_json::object();
-        for (const char* word : kWords) table[word] = catalogue.text(std::string("html.") + word, language);
+            (out += '%').append({kHex[byte >> 4], kHex[byte & 15]});
     }
-    return both;
+    return out;
 }
 
-/// Why the run ended before its end or came to NaN, in both languages; null for one that did not.
-ordered_json failed(const trace::RunInfo& info, const i18n::Catalogue& catalogue) {
-    const std::optional<Message> why = trace::early_end(info);
-    if (!why) return nullptr;
-    ordered_json both = ordered_json::object();
-    for (const auto language : {i18n::Language::en, i18n::Language::zh})
-        both[std::string(i18n::name(language))] = catalogue.text(*why, language);
-    return both;
+std::string opening_tag(const PageRecord& record) {
+    std::string place;
+    for (const auto& [word, value] : record.place)
+        place += (place.empty() ? "" : "&amp;") + escaped(word) + '=' + escaped(value);
+    return "<script type=\"text/plain\" id=\"record\" data-name=\"" + escaped(record.name) +
+           "\" data-place=\"" + place + "\">";
 }
 
-/// The sentence and the PyTorch line of each rule that the trace names, by its string id.
-ordered_json rules(const Trace& trace, const i18n::Catalogue& catalogue) {
-    std::set<trace::StringId> named;
-    for (const trace::RankTrace& rank : trace.ranks)
-        for (const Event& event : rank.events) named.insert(event.rule);
-    ordered_json all = ordered_json::object();
-    for (const trace::StringId id : named) {
-        if (id == 0) continue;
-        const std::string rule(trace.text(id));
-        const i18n::Rule en = catalogue.rule(rule, i18n::Language::en),
-                         zh = catalogue.rule(rule, i18n::Language::zh);
-        all[std::to_string(id)] = {{"en", en.sentence}, {"zh", zh.sentence}, {"pytorch", en.pytorch}};
-    }
-    return all;
+int64_t events_of(const Trace& trace) {
+    int64_t events = 0;
+    for (const trace::RankTrace& rank : trace.ranks) events += static_cast<int64_t>(rank.events.size());
+    return events;
 }
 
-template <class Kind>
-ordered_json names(int count) {
-    ordered_json list = ordered_json::array();
-    for (int i = 0; i < count; ++i) list.push_back(name(static_cast<Kind>(i)));
-    return list;
+/// Says which steps would fit: those from `first` on.
+[[noreturn]] void refuse(const Trace& trace, int64_t events, int32_t first) {
+    const std::optional<StepRange> fits = trace::longest_excerpt(trace, first, kMostEvents);
+    if (!fits)
+        throw InvalidArgument(
+            {"html.step_too_large", {{"events", events}, {"most", kMostEvents}, {"step", int64_t{first}}}});
+    throw InvalidArgument({"html.too_large",
+                           {{"events", events},
+                            {"most", kMostEvents},
+                            {"first", int64_t{fits->first}},
+                            {"end", int64_t{fits->end}}}});
 }
 
-ordered_json header(const Trace& trace, const time::Clock& modelled, const i18n::Catalogue& catalogue,
-                    const PageLook& look) {
-    const trace::RunInfo& info = trace.info;
-    ordered_json groups = ordered_json::array();
-    for (const trace::Group& group : trace.groups)
-        groups.push_back({{"dim", group.mesh_dim}, {"ranks", group.ranks}});
-    int64_t measured_end = 0;
-    for (const trace::RankTrace& rank : trace.ranks)
-        for (const Event& event : rank.events) measured_end = std::max(measured_end, event.t_end_ns);
-    return {{"name", look.name},
-            {"title", {{"en", info.title_en}, {"zh", info.title_zh}}},
-            {"language", i18n::name(look.language)},
-            {"theme", look.theme},
-            {"rank", look.rank},
-            {"cursor", look.cursor_ns},
-            {"clock", look.measured ? 1 : 0},
-            {"profile", modelled.profile},
-            {"ends", {modelled.end_ns, measured_end}},
-            {"world", info.world_size},
-            {"backend", info.backend},
-            {"engine", info.engine_version},
-            {"steps", info.steps},
-            {"losses", info.losses},
-            {"failed", failed(info, catalogue)},
-            {"mesh", {{"shape", info.mesh_shape}, {"names", info.mesh_names}, {"ranks", info.mesh_ranks}}},
-            {"nodes", info.node_of_rank},
-            {"groups", groups},
-            {"strings", trace.strings},
-            {"rules", rules(trace, catalogue)},
-            {"ops", names<CollectiveOp>(static_cast<int>(CollectiveOp::barrier) + 1)},
-            {"streams", names<Stream>(static_cast<int>(Stream::p2p) + 1)},
-            {"phases", names<Phase>(static_cast<int>(Phase::evaluation) + 1)},
-            {"algorithms", names<Algorithm>(kAlgorithms)},
-            {"dtypes", names<DType>(static_cast<int>(DType::float16) + 1)},
-            {"words", words(catalogue)}};
-}
-
-/// One event as a list of numbers; player.html reads it by place (its table `F`).
-std::string row(const Event& e, const time::Interval& modelled) {
-    const bool compute = e.kind == EventKind::compute;
-    const int64_t fields[] = {compute ? 0 : 1,
-                              static_cast<int64_t>(e.stream),
-                              static_cast<int64_t>(e.phase),
-                              e.step,
-                              static_cast<int64_t>(e.op),
-                              static_cast<int64_t>(e.algorithm),
-                              static_cast<int64_t>(e.dtype),
-                              e.name,
-                              e.unit,
-                              e.rule,
-                              e.source,
-                              e.group,
-                              e.in_elements,
-                              e.out_elements,
-                              e.sent_bytes,
-                              modelled.begin_ns,
-                              modelled.end_ns,
-                              e.t_begin_ns,
-                              e.t_end_ns};
-    std::string text = "[";
-    for (const int64_t field : fields) text += (text.size() > 1 ? "," : "") + std::to_string(field);
-    return text + "]";
+/// In one language; a title that there is in the other alone is taken.
+std::string title_of(const trace::RunInfo& info, StepRange steps, const i18n::Catalogue& catalogue,
+                     i18n::Language language) {
+    const bool zh = info.title_en.empty() || (language == i18n::Language::zh && !info.title_zh.empty());
+    return catalogue.text({"html.excerpt_title",
+                           {{"title", zh ? info.title_zh : info.title_en},
+                            {"first", int64_t{steps.first}},
+                            {"last", int64_t{steps.end} - 1},
+                            {"steps", int64_t{info.steps}}}},
+                          language);
 }
 
 }  // namespace
 
-void write_page(const Trace& trace, const time::Clock& modelled, const i18n::Catalogue& catalogue,
-                const PageLook& look, const trace::TextSink& out) {
-    int64_t events = 0;
-    for (const trace::RankTrace& rank : trace.ranks) events += static_cast<int64_t>(rank.events.size());
-    if (events > kMostEvents)
-        throw InvalidArgument({"html.too_large", {{"events", events}, {"most", kMostEvents}}});
-    const std::string_view page = embedded::html_player("app/html/player.html");
-    constexpr std::string_view kMark = "@RUN@";
-    const std::size_t mark = page.find(kMark);
-    out(page.substr(0, mark));
-    // The header's closing brace is left open for the events, which come piece by piece.
-    std::string text = for_page(header(trace, modelled, catalogue, look));
-    text.pop_back();
-    out(text + ",\"events\":[");
-    for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
-        std::string rows = r == 0 ? "[" : ",\n[";
-        for (std::size_t i = 0; i < trace.ranks[r].events.size(); ++i) {
-            rows += (i == 0 ? "" : ",") + row(trace.ranks[r].events[i], modelled.events[r][i]);
-            if (rows.size() < 1'000'000) continue;
-            out(rows);
-            rows.clear();
-        }
-        out(rows + "]");
-    }
-    out("]}");
-    out(page.substr(mark + kMark.size()));
+std::vector<std::pair<std::string, std::string>> place_of(const std::vector<std::string>& words) {
+    constexpr std::array<std::string_view, 9> kWords{"step", "lang",  "view",  "form", "rank",
+                                                     "at",   "clock", "theme", "scale"};
+    std::vector<std::pair<std::string, std::string>> place;
+    for (std::size_t i = 0; i + 1 < words.size(); ++i)
+        if (words[i].starts_with("--") && std::ranges::find(kWords, words[i].substr(2)) != kWords.end())
+            place.emplace_back(words[i].substr(2), words[i + 1]);
+    return place;
 }
 
-void export_page(const Trace& trace, const time::Clock& modelled, const i18n::Catalogue& catalogue,
-                 const PageLook& look, const std::string& path, const std::function<void()>& go_on) {
+std::string find_page(const std::string& named, const std::string& program_folder) {
+    std::error_code ignored;
+    if (!named.empty()) {
+        if (!fs::is_regular_file(named, ignored))
+            throw InvalidArgument({"html.no_such_page", {{"path", named}}});
+        return named;
+    }
+    for (const char* from : {"../share/meshscope/meshscope.html", "../../../out/web/meshscope.html"}) {
+        const fs::path page = (fs::path(program_folder) / from).lexically_normal();
+        if (fs::is_regular_file(page, ignored)) return page.string();
+    }
+    throw InvalidArgument({"html.no_page", {}});
+}
+
+std::optional<Trace> part_for_page(const Trace& trace, const std::optional<StepRange>& steps,
+                                   const i18n::Catalogue& catalogue) {
+    const int64_t all = events_of(trace);
+    if (!steps) {
+        if (all > kMostEvents) refuse(trace, all, trace::first_recorded_step(trace));
+        return {};
+    }
+    Trace part = trace::excerpt(trace, *steps);
+    if (const int64_t events = events_of(part); events > kMostEvents) refuse(trace, events, steps->first);
+    try {
+        static_cast<void>(time::modelled(part, time::classroom()));
+    } catch (const InvalidArgument& error) {
+        if (error.message().id != "time.cannot_replay") throw;
+        throw InvalidArgument(
+            {"html.torn_steps", {{"first", int64_t{steps->first}}, {"end", int64_t{steps->end}}}});
+    }
+    part.info.title_en = title_of(trace.info, *steps, catalogue, i18n::Language::en);
+    part.info.title_zh = title_of(trace.info, *steps, catalogue, i18n::Language::zh);
+    return part;
+}
+
+void write_page(std::string_view bytes, const PageRecord& record, const std::string& page,
+                const trace::TextSink& out) {
+    std::error_code gone;  // then reading says so
+    const auto size = static_cast<int64_t>(std::min(fs::file_size(page, gone), kMostPageBytes));
+    const std::string text = read_text_file(page, size);
+    const std::size_t place = text.find(kEmptyRecord);
+    if (place == std::string::npos) throw InvalidArgument({"html.not_a_page", {{"path", page}}});
+    const std::string_view whole = text;
+    out(whole.substr(0, place));
+    out(opening_tag(record));
+    write_packed(bytes, out);
+    out("</script>");
+    out(whole.substr(place + kEmptyRecord.size()));
+}
+
+void export_page(std::string_view bytes, const PageRecord& record, const std::string& page,
+                 const std::string& path, const std::function<void()>& go_on) {
     ReplaceFile file(path);
-    write_page(trace, modelled, catalogue, look, [&](std::string_view text) {
+    write_page(bytes, record, page, [&](std::string_view text) {
         if (go_on) go_on();
         file.write(text);
     });

@@ -103,11 +103,11 @@ ErrorText all(const InputError& error, const Catalogue& catalogue, Language lang
 
 /// What this build or machine lacks for a backend; nothing is wrong with what was asked.
 bool is_missing_backend(std::string_view id) {
-    constexpr std::array<std::string_view, 14> kIds{
+    constexpr std::array<std::string_view, 15> kIds{
         "backend.unknown",    "backend.not_built",  "gpu.not_built",     "gpu.cannot_load",
         "gpu.no_driver",      "gpu.driver_too_old", "gpu.no_device",     "nccl.not_built",
         "nccl.cannot_load",   "nccl.no_library",    "gpu.other_version", "gpu.cannot_start",
-        "nccl.other_version", "nccl.other_memory"};
+        "nccl.other_version", "nccl.other_memory",  "html.no_page"};
     return std::ranges::find(kIds, id) != kIds.end();
 }
 

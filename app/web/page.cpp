@@ -36,7 +36,8 @@ class Page {
           options_(gui::parse_options(arguments)),
           session_(session::LessonFolders{{"/scenarios"}}),
           around_{language_ == i18n::Language::zh ? view::Language::zh : view::Language::en,
-                  session::settings_path("", environment("HOME")), ""},
+                  session::settings_path("", environment("HOME")),
+                  {"", "/meshscope.html", ""}},
           loop_(options_, catalogue_, session_, around_) {}
 
     void frame() {

@@ -1,8 +1,23 @@
-// What the page does before and beside the program (emscripten's Module): unpacks it, reads the link, keeps settings, gives
-// files to the visitor. Nothing here asks the network for anything, and the page's content policy forbids it.
+// What the page does before and beside the program (emscripten's Module): unpacks it and the record that the page may hold,
+// reads the link, keeps settings, gives files to the visitor. Nothing here asks the network for anything, and the page's
+// content policy forbids it.
 'use strict';
 var Module = (function () {
   var asked = new URLSearchParams(location.hash.slice(1));
+  // The record that an export put here (app/html/page.cpp), with the words of a link to what it shows first; the reader's link
+  // goes before them, and one to a lesson leads to that.
+  var held = document.getElementById('record'), record = null;
+  if (held.dataset.name && !asked.get('lesson')) {
+    record = { path: '/records/' + decodeURIComponent(held.dataset.name).replace(/[\/\0]/g, '_'), text: held.textContent };
+    new URLSearchParams(held.dataset.place).forEach(function (value, name) {
+      if (!asked.has(name)) asked.set(name, value);
+    });
+  }
+  // This page without it as a file, into which an export puts another, before anything here changes the page.
+  held.textContent = '';
+  held.removeAttribute('data-name');
+  held.removeAttribute('data-place');
+  var template = new TextEncoder().encode('<!DOCTYPE html>\n' + document.documentElement.outerHTML + '\n');
   var chinese = /^zh/i.test(asked.get('lang') || (navigator.languages && navigator.languages[0]) || navigator.language || '');
   var words = chinese
     ? { loading: 'Meshscope 正在启动…', whole: '在新标签页打开 ↗',
@@ -44,24 +59,28 @@ var Module = (function () {
   function link_to(place) {
     var params = new URLSearchParams(place ? '' : location.hash.slice(1));
     params.delete('embed');
-    for (var i = 0; place && i + 1 < place.length; i += 2) params.set(place[i], place[i + 1]);
+    for (var i = 0; place && i + 1 < place.length; i += 2)
+      if (!record || place[i + 1] !== record.path) params.set(place[i], place[i + 1]);
     return location.href.replace(/#.*/, '') + '#' + params;
   }
 
   // One part of the page: base64 of gzip.
-  function unpack(id) {
-    if (typeof DecompressionStream === 'undefined') return Promise.reject(new Error(words.too_old));
-    var element = document.getElementById(id), text = element.textContent.trim();
+  function take(id) {
+    var element = document.getElementById(id), text = element.textContent;
     element.remove();
-    var raw = atob(text), bytes = new Uint8Array(raw.length);
+    return text;
+  }
+  function unpack(text) {
+    if (typeof DecompressionStream === 'undefined') return Promise.reject(new Error(words.too_old));
+    var raw = atob(text.trim()), bytes = new Uint8Array(raw.length);
     for (var i = 0; i < raw.length; ++i) bytes[i] = raw.charCodeAt(i);
     var stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
     return new Response(stream).arrayBuffer();
   }
 
   // #lesson=hsdp&step=3&lang=zh: the command line's options by their names.
-  function options_of(hash) {
-    var options = [], given = new URLSearchParams(hash.replace(/^#/, ''));
+  function options_of(given) {
+    var options = [];
     ['step', 'lang', 'view', 'form', 'rank', 'at', 'clock', 'theme', 'scale'].forEach(function (name) {
       if (given.get(name)) options.push('--' + name, given.get(name));
     });
@@ -69,6 +88,7 @@ var Module = (function () {
     if (given.has('state')) options.push('--dump-state', '/state.json');  // for tests; a link names no file
     var lesson = given.get('lesson');
     if (lesson && lesson[0] !== '-') options.push(lesson);
+    else if (record) options.push(record.path);
     return options;
   }
 
@@ -153,6 +173,13 @@ var Module = (function () {
     };
     return gl;
   };
+  touch(canvas, {
+    // In a course page the first finger is the page's, until a tap has given the canvas the keyboard.
+    takes: function () { return module.running && (!embedded || document.activeElement === canvas); },
+    scrolls: function () { return module._meshscope_scrolls(); },
+    scroll: function (pixels) { module._meshscope_scroll(pixels); },
+    zoom: function (factor) { if (!module._meshscope_scrolls()) module._meshscope_zoom(factor); }
+  });
   canvas.addEventListener('contextmenu', function (event) { event.preventDefault(); });
   canvas.addEventListener('webglcontextlost', function () { tell(words.lost); });
 
@@ -169,7 +196,7 @@ var Module = (function () {
   var program = null;
   var module = {
     canvas: canvas,
-    arguments: options_of(location.hash),
+    arguments: options_of(asked),
     running: false,
     marks: { began: began },
     print: function (text) { console.log(text); },
@@ -188,8 +215,17 @@ var Module = (function () {
         console.warn(String(error));  // what is kept is damaged: begin anew
       }
       addRunDependency('files');
-      unpack('files').then(function (buffer) {
+      FS.writeFile('/meshscope.html', template);
+      template = null;
+      unpack(take('files')).then(function (buffer) {
         write_files(buffer);
+        return record ? unpack(record.text) : null;
+      }).then(function (buffer) {
+        if (buffer) {
+          FS.mkdir('/records');
+          FS.writeFile(record.path, new Uint8Array(buffer));
+          record.text = null;
+        }
         removeRunDependency('files');
       }).catch(function (error) { tell(String(error.message || error)); });
     }],
@@ -245,7 +281,7 @@ var Module = (function () {
     tell(words.no_graphics);
     return module;
   }
-  program = unpack('program');
+  program = unpack(take('program'));
   program.catch(function (error) { tell(String(error.message || error)); });
   // The glue of emscripten, last: it begins at once.
   setTimeout(function () {

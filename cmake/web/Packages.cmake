@@ -1,7 +1,7 @@
 # What the web build takes of other packages: headers that hold all of their library, from the system's own folder, and the
 # sources of those that do not, which scripts/web fetches into MESHSCOPE_WEB_SOURCES. They stand under the names that
 # find_package gives them elsewhere.
-set(MESHSCOPE_WEB_SOURCES "${CMAKE_SOURCE_DIR}/build/web-sources" CACHE PATH "sqlite3.c, sqlite3.h, pugixml's src folder and Dear ImGui's sources")
+set(MESHSCOPE_WEB_SOURCES "${CMAKE_SOURCE_DIR}/build/web-sources" CACHE PATH "sqlite3.c, sqlite3.h, pugixml's src folder, zlib's and Dear ImGui's sources")
 set(MESHSCOPE_WEB_HEADERS /usr/include CACHE PATH "where fmt, toml++, nlohmann's json and stb lie")
 
 # Not the whole folder: its other headers are those of another C library.
@@ -13,7 +13,7 @@ foreach(name IN ITEMS fmt toml++ nlohmann stb)
   endif()
   file(CREATE_LINK ${MESHSCOPE_WEB_HEADERS}/${name} ${web_headers}/${name} SYMBOLIC)
 endforeach()
-foreach(file IN ITEMS sqlite3.c pugixml/pugixml.cpp imgui/imgui.cpp)
+foreach(file IN ITEMS sqlite3.c pugixml/pugixml.cpp imgui/imgui.cpp zlib/deflate.c)
   if(NOT EXISTS ${MESHSCOPE_WEB_SOURCES}/${file})
     message(FATAL_ERROR "${file} is not in ${MESHSCOPE_WEB_SOURCES}; scripts/web fetches it")
   endif()
@@ -34,6 +34,13 @@ add_library(PkgConfig::SQLITE ALIAS web_sqlite)
 add_library(web_pugixml STATIC ${MESHSCOPE_WEB_SOURCES}/pugixml/pugixml.cpp)
 target_include_directories(web_pugixml SYSTEM PUBLIC ${MESHSCOPE_WEB_SOURCES}/pugixml)
 add_library(pugixml::pugixml ALIAS web_pugixml)
+
+set(zlib ${MESHSCOPE_WEB_SOURCES}/zlib)  # what compresses alone: the page's script unpacks by the browser
+add_library(web_zlib STATIC ${zlib}/adler32.c ${zlib}/crc32.c ${zlib}/deflate.c ${zlib}/trees.c ${zlib}/zutil.c)
+target_include_directories(web_zlib SYSTEM PUBLIC ${zlib})
+target_compile_options(web_zlib PRIVATE -w)
+set_target_properties(web_zlib PROPERTIES UNITY_BUILD OFF)
+add_library(ZLIB::ZLIB ALIAS web_zlib)
 
 # The window's. GLFW is emscripten's own, in JavaScript; OpenGL is the page's WebGL 2.
 set(imgui ${MESHSCOPE_WEB_SOURCES}/imgui)

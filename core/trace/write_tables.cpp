@@ -3,10 +3,11 @@
 #include <map>
 #include <utility>
 
+#include "core/trace/excerpt.h"
 #include "core/trace/final_parameters.h"
 #include "core/trace/hop_rows.h"
-#include "core/trace/schema.h"
 #include "core/trace/recorded.h"
+#include "core/trace/schema.h"
 #include "core/trace/table_io.h"
 #include "core/trace/tables.h"
 #include "core/trace/words.h"
@@ -163,6 +164,7 @@ class Writer {
             }
         }
         const int64_t recorded = first_recorded_step(trace_);
+        const std::optional<StepRange> part = excerpt_of(trace_);
         const std::vector<int32_t> missing = unrecorded_ranks(trace_);
         const auto count =
             std::max({static_cast<std::size_t>(info.steps), info.losses.size(), info.grad_norms.size()});
@@ -171,7 +173,8 @@ class Writer {
                 rows.add(static_cast<int64_t>(i));
                 i < info.losses.size() ? rows.add(info.losses[i]) : rows.null();
                 i < info.grad_norms.size() ? rows.add(info.grad_norms[i]) : rows.null();
-                if (info.level == Level::off || static_cast<int64_t>(i) < recorded || !missing.empty()) {
+                if (info.level == Level::off || static_cast<int64_t>(i) < recorded ||
+                    (part && static_cast<int64_t>(i) >= part->end) || !missing.empty()) {
                     rows.null().null().null().end_row();  // unknown is not zero
                     continue;
                 }

@@ -275,8 +275,8 @@ class Record:
 
     def export(self, format: str, out: Path, force: bool = False, lang: Optional[str] = None,
                **options: Any) -> str:
-        """Writes the record for other programs, as `meshscope trace export` does: perfetto, csv (`what="hops"`), html,
-        svg, png, gif, mp4 (`view="memory"`, `rank=1`, …). Gives the path of what was written."""
+        """Writes the record for other programs, as `meshscope trace export` does: perfetto, csv (`what="hops"`), html
+        (`steps="10:20"`), svg, png, gif, mp4 (`view="memory"`, `rank=1`, …). Gives the path of what was written."""
         arguments = ["trace", "export", format, os.path.abspath(self.path), "-o", os.path.abspath(os.fspath(out))]
         run_program(arguments + options_of({**options, "force": force}), lang=lang)
         return os.fspath(out)

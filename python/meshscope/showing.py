@@ -28,20 +28,22 @@ _LARGEST_OUTPUT = 2_000_000
 
 def find_page() -> str:
     """The page with engine and lessons (docs/web.md): what the variable MESHSCOPE_PAGE names (a file, or where a host has
-    it), else the one that scripts/web made in the checkout of the command or of this package."""
+    it), else the one that is installed with the command, else the one that scripts/web made in the checkout of the command or
+    of this package."""
     named = os.environ.get(PAGE)
     if named:
         return _checked(named, f"the variable {PAGE} names")
-    checkouts = [pathlib.Path(__file__).resolve().parents[2]]
+    checkouts, pages = [pathlib.Path(__file__).resolve().parents[2]], []
     with contextlib.suppress(ProgramNotFound):
-        checkouts += list(pathlib.Path(find_program()).resolve().parents)[:4]  # its build/release/bin/meshscope
-    for checkout in checkouts:
-        page = checkout / "out" / "web" / "meshscope.html"
+        above = list(pathlib.Path(find_program()).resolve().parents)[:4]  # of its build/release/bin/meshscope
+        pages.append(above[0].parent / "share" / "meshscope" / "meshscope.html")
+        checkouts += above
+    for page in (*pages, *(checkout / "out" / "web" / "meshscope.html" for checkout in checkouts)):
         if page.is_file():
             return str(page)
     raise MeshscopeError(
-        "the page meshscope.html was not found: scripts/web makes it in a checkout (out/web/meshscope.html); set the "
-        f"variable {PAGE} to its path, or to the address where your course has it"
+        "the page meshscope.html was not found: a package with the page brings it, scripts/web makes it in a checkout "
+        f"(out/web/meshscope.html); or set the variable {PAGE} to its path, or to the address where your course has it"
     )
 
 
@@ -117,19 +119,19 @@ def _redirect(address: str) -> str:
     return file.as_uri()
 
 
-def _show_record(record: Record, notebook: bool, height: int, lang: Optional[str]) -> Optional[str]:
+def _show_record(record: Record, notebook: bool, height: int, lang: Optional[str], place: Dict[str, Any]) -> Optional[str]:
     # The browser reads the page after this program may have ended: the folder stays until the system empties it.
     folder = tempfile.mkdtemp(prefix="meshscope-")
     page = pathlib.Path(folder) / (pathlib.Path(record.path).stem + ".html")
     try:
-        record.export("html", page, lang=lang)
+        record.export("html", page, lang=lang, **place)
         if not notebook:
             _open_browser(page.as_uri())
             return str(page)
         if page.stat().st_size <= _LARGEST_OUTPUT:
             _display(_frame(height, f'srcdoc="{html.escape(page.read_text(encoding="utf-8"), quote=True)}"'))
         else:
-            _display(_frame(height, f'src="{_put_beside(page)}"'))
+            _display(_frame(height, f'src="{_put_beside(page)}#embed=1"'))
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -173,10 +175,11 @@ def show(what: Union[Record, Path, None] = None, *, height: int = 720, url: Opti
          browser: bool = False, lang: Optional[str] = None, **place: Any) -> Optional[str]:
     """Shows a record (a Record, or the path of a .mscope file) or a lesson (`"hsdp"`; None is the welcome page).
 
-    In a notebook it stands in the output, else (or with `browser=True`) the browser opens. A record is shown as the page
-    that `meshscope trace export html` makes; a lesson in meshscope.html, which runs it, opened at `step=3`, `view=…`,
-    `rank=…`, `at=…`, `theme=…` (docs/web.md). `url` is where a host has that page. In a notebook a page of more than 2 MB,
-    meshscope.html among them, is copied into the folder meshscope_pages beside the notebook, from where Jupyter serves it.
+    In a notebook it stands in the output, else (or with `browser=True`) the browser opens. Both are shown in meshscope.html
+    (docs/web.md), opened at `step=3`, `view=…`, `rank=…`, `at=…`, `theme=…`: a record in a page of its own, as `meshscope
+    trace export html` makes it (`steps="10:20"` of a long run), a lesson in the page itself, which runs it. `url` is where a
+    host has the page, for lessons. In a notebook a page of more than 2 MB, as these are, is copied into the folder
+    meshscope_pages beside the notebook, from where Jupyter serves it.
 
     Gives the path or the address of what the browser opened, and nothing in a notebook.
     """
@@ -184,9 +187,8 @@ def show(what: Union[Record, Path, None] = None, *, height: int = 720, url: Opti
     if not isinstance(what, Record) and what is not None and os.fspath(what).endswith(".mscope"):
         what = Record(what)
     if isinstance(what, Record):
-        if place or url:
-            given = [*(["url"] if url else []), *place]
-            raise TypeError(f"{', '.join(given)} {'is' if len(given) == 1 else 'are'} for lessons; a record is shown whole")
-        return _show_record(what, notebook, height, lang)
+        if url:
+            raise TypeError("url is for lessons; a record is shown in a page of its own")
+        return _show_record(what, notebook, height, lang, place)
     words = {"lesson": None if what is None else os.fspath(what), "lang": lang, **place}
     return _show_lesson(notebook, height, url, words)

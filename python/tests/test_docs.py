@@ -19,7 +19,7 @@ class Docs(InFolder):
         self.assertGreater(len(blocks), 5)
         (self.folder / "class").mkdir()  # as who reads it a second time has it
         page = self.folder / "page.html"
-        page.write_text("page")
+        page.write_text('<script type="text/plain" id="record"></script>')
         names = {"__name__": "docs"}
         with mock.patch.dict(os.environ, MESHSCOPE_PAGE=str(page)), \
                 mock.patch.object(tempfile, "tempdir", str(self.folder)), \

@@ -21,7 +21,7 @@ class Showing(InFolder):
         hsdp()  # whose own folder is not one that a test looks for
         self.page = self.folder / "site" / "meshscope.html"
         self.page.parent.mkdir()
-        self.page.write_text("<p>page</p>")
+        self.page.write_text('<p>page</p><script type="text/plain" id="record"></script>')  # as app/web/page.html has it
         (self.folder / "tmp").mkdir()
         self.opened, self.displayed = [], []
         display = types.ModuleType("IPython.display")
@@ -57,8 +57,8 @@ class Showing(InFolder):
         with mock.patch.dict(sys.modules, self.notebook):
             self.assertIsNone(meshscope.show("hsdp", height=500))
             meshscope.show(url="https://course.example/m.html")
-        copy = "meshscope_pages/meshscope-93883e11.html"
-        self.assertEqual((self.folder / copy).read_text(), "<p>page</p>")
+        copy = "meshscope_pages/meshscope-bcda79d5.html"
+        self.assertEqual((self.folder / copy).read_text(), self.page.read_text())
         self.assertIn(f'<iframe src="{copy}#lesson=hsdp&amp;embed=1" width="100%" height="500"', self.displayed[0])
         self.assertIn('<iframe src="https://course.example/m.html#embed=1" ', self.displayed[1])
         self.assertIn("allow-popups ", self.displayed[1])
@@ -70,10 +70,9 @@ class Showing(InFolder):
             with mock.patch.object(showing, "_LARGEST_OUTPUT", 10):
                 meshscope.show(hsdp())
         page = html.unescape(re.search(r'srcdoc="(.*?)" width', self.displayed[0], re.S)[1])
-        self.assertTrue(page.startswith("<!doctype html>"), page[:40])
-        self.assertIn("HSDP", page)
-        copy = re.search(r'src="(meshscope_pages/run-[0-9a-f]{8}\.html)"', self.displayed[1])[1]
-        self.assertEqual((self.folder / copy).read_text(encoding="utf-8")[:15], "<!doctype html>")
+        self.assertRegex(page, r'^<p>page</p><script type="text/plain" id="record" data-name="run.mscope" data-place="lang=zh">[A-Za-z0-9+/=]+</script>$')
+        copy = re.search(r'src="(meshscope_pages/run-[0-9a-f]{8}\.html)#embed=1"', self.displayed[1])[1]
+        self.assertEqual((self.folder / copy).read_text(encoding="utf-8")[:11], "<p>page</p>")
         self.assertEqual(os.listdir(self.folder / "tmp"), [])
 
     def test_copies_take_no_files_place(self):
@@ -91,12 +90,14 @@ class Showing(InFolder):
 
     def test_a_record_in_the_browser(self):
         shutil.copy(hsdp().path, "mine.mscope")
-        shown = meshscope.show("mine.mscope")
+        shown = meshscope.show("mine.mscope", view="memory", rank=2, steps="1:3", lang="en")
         self.assertEqual(self.opened, [pathlib.Path(shown).as_uri()])
-        self.assertIn("HSDP", pathlib.Path(shown).read_text(encoding="utf-8"))
-        for given, said in (({"step": 3}, "step is"), ({"url": "m.html"}, "url is"), ({"url": "m.html", "rank": 0}, "url, rank are")):
-            with self.assertRaisesRegex(TypeError, f"^{said} for lessons; a record is shown whole$"):
-                meshscope.show(hsdp(), **given)
+        self.assertIn('data-name="mine.mscope" data-place="view=memory&amp;rank=2&amp;lang=en"', pathlib.Path(shown).read_text(encoding="utf-8"))
+        with self.assertRaisesRegex(TypeError, "^url is for lessons"):
+            meshscope.show(hsdp(), url="m.html", rank=0)
+        with self.assertRaisesRegex(meshscope.MeshscopeError, "--view cannot be memroy; it takes mesh, "):
+            meshscope.show(hsdp(), view="memroy")
+        self.assertEqual(len(os.listdir(self.folder / "tmp")), 1)
 
     def test_the_page_of_the_checkout_is_found(self):
         programs, web = self.folder / "tree" / "build" / "release" / "bin", self.folder / "tree" / "out" / "web"

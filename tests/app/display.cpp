@@ -119,7 +119,8 @@ DrivenApp::DrivenApp(const VirtualDisplay& display, const std::string& folder,
     std::vector<std::string> lines = {
         display_, "LIBGL_ALWAYS_SOFTWARE=1",
         "ASAN_OPTIONS=" + sanitizer + ":detect_leaks=0:verify_asan_link_order=0",
-        "XDG_CONFIG_HOME=" + folder + "/config", "MESHSCOPE_SCENARIOS=" + test::source_root() + "/scenarios"};
+        "XDG_CONFIG_HOME=" + folder + "/config", "MESHSCOPE_SCENARIOS=" + test::source_root() + "/scenarios",
+        "MESHSCOPE_PAGE=" + test::source_root() + "/app/web/page.html"};
     lines.insert(lines.end(), environment.begin(), environment.end());
     // Of a window that was open before nothing is to be read.
     std::remove(state_file_.c_str());

@@ -14,12 +14,16 @@
 #include "app/gui/main/render_film.h"
 #include "app/gui/panels/views.h"
 #include "app/gui/session/lesson_document.h"
+#include "app/gui/session/session.h"
 #include "app/gui/window/headless_context.h"
 #include "app/gui/window/imgui_compat.h"
 #include "core/base/error.h"
+#include "core/trace/excerpt.h"
+#include "core/trace/store.h"
 #include "harness.h"
 #include "tests/folder.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using namespace meshscope;
 namespace fs = std::filesystem;
@@ -31,9 +35,10 @@ using test::Folder;
 
 namespace {
 
-std::string path_value() {
+/// ffmpeg by PATH; the page of which scripts/web makes meshscope.html stands for it.
+gui::ExportTools tools() {
     const char* value = std::getenv("PATH");
-    return value != nullptr ? value : "";
+    return {value != nullptr ? value : "", test::source_root() + "/app/web/page.html", ""};
 }
 
 ExportJob job(const std::string& path, view::ViewKind view = view::ViewKind::collective) {
@@ -54,7 +59,7 @@ void make(ExportJob wanted) {
     std::optional<window::HeadlessContext> context;
     const ExportKind kind = gui::export_kind(wanted.path);
     if (kind != ExportKind::svg && kind != ExportKind::html) context.emplace();
-    Exporter exporter(std::move(wanted), test::catalogue(), path_value());
+    Exporter exporter(std::move(wanted), test::catalogue(), tools());
     while (!exporter.step()) {
     }
 }
@@ -142,7 +147,7 @@ TEST_CASE("vectors hold the view's words and shapes, in its language and theme")
 }
 
 TEST_CASE("a film and a moving picture are made by ffmpeg, frame by frame, without it that is told") {
-    REQUIRE_FALSE(path_value().empty());
+    REQUIRE_FALSE(tools().path.empty());
     const Folder folder;
     make(job(folder.file("a.mp4")));
     make(job(folder.file("a.gif")));
@@ -150,14 +155,14 @@ TEST_CASE("a film and a moving picture are made by ffmpeg, frame by frame, witho
     CHECK(content(folder.file("a.gif")).substr(0, 6) == "GIF89a");
     CHECK(folder.files() == 2);
     try {
-        Exporter(job(folder.file("b.mp4")), test::catalogue(), "/nowhere");
+        Exporter(job(folder.file("b.mp4")), test::catalogue(), gui::ExportTools{"/nowhere", "", ""});
         FAIL("a film without ffmpeg");
     } catch (const InvalidArgument& error) {
         CHECK(error.message().id == "export.no_ffmpeg");
     }
     ExportJob odd = job(folder.file("b.mp4"));
     odd.width = 961;
-    CHECK_THROWS_AS(Exporter(std::move(odd), test::catalogue(), path_value()), InvalidArgument);
+    CHECK_THROWS_AS(Exporter(std::move(odd), test::catalogue(), tools()), InvalidArgument);
     CHECK(folder.files() == 2);
 }
 
@@ -166,7 +171,7 @@ TEST_CASE("a cancelled export leaves nothing, and the file that was there as it 
     folder.write("a.mp4", "mine");
     {
         const window::HeadlessContext context;
-        Exporter exporter(job(folder.file("a.mp4")), test::catalogue(), path_value());
+        Exporter exporter(job(folder.file("a.mp4")), test::catalogue(), tools());
         CHECK(exporter.all() == 4);
         CHECK_FALSE(exporter.step());
         CHECK(exporter.done() == 1);
@@ -182,7 +187,7 @@ TEST_CASE("a file that may grow no further ends an export with its reason and no
     const auto told = [&](const std::string& name) -> std::string {
         const SmallDisk disk(2000);
         try {
-            Exporter exporter(job(folder.file(name)), test::catalogue(), path_value());
+            Exporter exporter(job(folder.file(name)), test::catalogue(), tools());
             while (!exporter.step()) {
             }
         } catch (const IoError& error) {
@@ -199,34 +204,57 @@ TEST_CASE("a file that may grow no further ends an export with its reason and no
     CHECK(folder.files() == 5);
 }
 
-TEST_CASE("a page holds every event of the run, and nothing in it is loaded from elsewhere") {
+TEST_CASE("a page holds the record of the run in front and opens as the window shows it") {
     const Folder folder;
     ExportJob wanted = job(folder.file("a.html"));
-    wanted.state.language = view::Language::zh;
+    session::Effects ignored;
+    for (const session::Action& action :
+         {session::Action{session::SetLanguage{view::Language::zh}}, {session::GoToLessonStep{2}},
+          {session::SetView{view::ViewKind::memory}}, {session::SetTheme{window::ThemeKind::light}}})
+        session::apply(wanted.state, action, ignored);
     make(std::move(wanted));
     const std::string page = content(folder.file("a.html"));
     CHECK(page.find("default-src 'none'") != std::string::npos);
-    CHECK(page.find("\"language\":\"zh\"") != std::string::npos);
-    // The record cannot end the script that holds it.
-    const std::size_t begin = page.find("application/json"), end = page.find("</script>", begin);
-    REQUIRE(end != std::string::npos);
-    const std::string json = page.substr(page.find('>', begin) + 1, end - page.find('>', begin) - 1);
-    CHECK(json.find('<') == std::string::npos);
-    const std::string player = page.substr(0, begin) + page.substr(end);
-    for (const char* outside : {"http:", "https:", "src=", "@import", "url(", "fetch("}) {
-        INFO(outside);
-        CHECK(player.find(outside) == std::string::npos);
+    const std::size_t begin = page.find("data-name=\"63_hsdp.mscope\" data-place=\"step=3&amp;view=memory&amp;");
+    REQUIRE(begin != std::string::npos);
+    const std::string tag = page.substr(begin, page.find('>', begin) - begin);
+    INFO(tag);
+    CHECK(tag.find("&amp;lang=zh") != std::string::npos);
+    CHECK(tag.find("&amp;theme=light") != std::string::npos);
+    // Of some steps alone the place in the lesson means nothing.
+    ExportJob part = job(folder.file("b.html"));
+    part.steps = trace::StepRange{1, 2};
+    make(std::move(part));
+    CHECK(content(folder.file("b.html")).find("data-place=\"lang=en&amp;theme=dark\">") != std::string::npos);
+    // Without meshscope.html it is said before anything is written.
+    gui::ExportTools none = tools();
+    none.page.clear();
+    none.program_folder = folder.path.string();
+    try {
+        Exporter exporter(job(folder.file("c.html")), test::catalogue(), none);
+        FAIL("made without a page");
+    } catch (const InvalidArgument& error) {
+        CHECK(error.message().id == "html.no_page");
     }
-    std::size_t events = 0;
-    for (const auto& rank : test::lesson()->trace->ranks) events += rank.events.size();
-    const std::size_t rows = json.find("\"events\":[");
-    REQUIRE(rows != std::string::npos);
-    // A row opens with [0, or [1, and has 19 numbers: 18 commas.
-    const std::string tail = json.substr(rows + 10);
-    CHECK(count(tail, "]") == events + test::lesson()->trace->ranks.size() + 1);
-    CHECK(static_cast<std::size_t>(std::count(tail.begin(), tail.end(), ',')) ==
-          18 * events + (events - test::lesson()->trace->ranks.size()) + test::lesson()->trace->ranks.size() -
-              1);
+    CHECK(folder.files() == 2);
+}
+
+TEST_CASE("a record from elsewhere opens with its lesson where this program has the same one, an excerpt without") {
+    const Folder folder;
+    const auto& whole = *test::lesson()->trace;
+    trace::Trace moved = whole;
+    moved.info.scenario_path = "/somewhere/else/63_hsdp/scenario.toml";
+    trace::write_trace(moved, folder.file("moved.mscope"));
+    const session::LessonFolders folders{{test::source_root() + "/scenarios"}};
+    const auto steps = [&](const std::string& name) {
+        return session::load_document(folder.file(name), folders, nullptr)->steps.size();
+    };
+    CHECK(steps("moved.mscope") == test::lesson()->steps.size());
+    moved.info.scenario += "\n# another\n";
+    trace::write_trace(moved, folder.file("other.mscope"));
+    CHECK(steps("other.mscope") == 0);
+    trace::write_trace(trace::excerpt(whole, {1, 2}), folder.file("part.mscope"));
+    CHECK(steps("part.mscope") == 0);
 }
 
 namespace {

@@ -201,6 +201,7 @@ class Case:
         words = [str(w) for w in words]
         command = [str(BIN / program), *words]
         environment = {k: v for k, v in os.environ.items() if k not in ("LANG", "LC_ALL", "LC_MESSAGES")}
+        environment["MESHSCOPE_PAGE"] = str(pathlib.Path(__file__).resolve().parents[2] / "app" / "web" / "page.html")  # as tests/cli/program.cpp
         environment["LC_ALL"] = self.rng.choice(["C", "zh_CN.UTF-8"])
         limits = "ulimit -v 12000000; ulimit -c 0; exec \"$@\""
         child = subprocess.Popen(["sh", "-c", limits, "sh", *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -40,6 +40,8 @@ void become(const std::vector<std::string>& words, const std::vector<std::string
     for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
     setenv("LC_ALL", "C", 1);
+    // What scripts/web makes meshscope.html of stands for it: it has the same place for a record.
+    setenv("MESHSCOPE_PAGE", (meshscope::test::source_root() + "/app/web/page.html").c_str(), 1);
     for (const std::string& entry : environment) {
         const std::size_t equals = entry.find('=');
         setenv(entry.substr(0, equals).c_str(), entry.substr(equals + 1).c_str(), 1);

@@ -19,7 +19,7 @@ struct Ended {
 struct How {
     int interrupt_after_ms = 0;              ///< > 0: SIGINT so long after it catches that
     std::string out_file{};                  ///< where stdout goes instead of `out`
-    std::vector<std::string> environment{};  ///< "NAME=value" beside LC_ALL=C
+    std::vector<std::string> environment{};  ///< "NAME=value" beside LC_ALL=C and MESHSCOPE_PAGE
     std::string folder{};                    ///< where it is started; else where the test runs
     std::string in_file = "/dev/null";       ///< its standard input; "" for none at all
     std::function<void()> prepare{};         ///< done by the child before it becomes the program: a limit

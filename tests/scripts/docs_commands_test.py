@@ -58,7 +58,7 @@ def run(command, root, programs):
         (folder / "build/release").mkdir(parents=True)
         (folder / "build/release/bin").symlink_to(programs)
         own = {key: value for key, value in os.environ.items() if key not in ("DISPLAY", "WAYLAND_DISPLAY")}
-        own |= {"PATH": f"{programs}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
+        own |= {"PATH": f"{programs}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8", "MESHSCOPE_PAGE": str(root / "app/web/page.html")}
         with open(folder / "said", "w+") as said:
             process = subprocess.Popen(["bash", "-o", "pipefail", "-c", command], cwd=folder, env=own, stdin=subprocess.DEVNULL,
                                        stdout=said, stderr=subprocess.STDOUT, start_new_session=True)

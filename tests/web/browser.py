@@ -130,6 +130,14 @@ class Browser:
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
             self.frames(2)
 
+    def fingers(self, kind, *points):
+        """touchStart, touchMove, touchEnd (with none), and a frame that sees it."""
+        self.call("Input.dispatchTouchEvent", type=kind, touchPoints=[{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(points)])
+        self.frames(2)
+
+    def has_touch(self):
+        self.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=5)
+
     def picture(self, path):
         pathlib.Path(path).write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
 

@@ -10,6 +10,7 @@ import time
 from browser import Browser
 
 STATE = "/state.json"
+allowed = []  # addresses that a case opened besides the page
 
 
 class Page:
@@ -147,6 +148,67 @@ def files(browser, file, pictures):
     check("an export is a download", found and found[0].read_bytes().startswith(b"\x89PNG"))
 
 
+def exported(browser, file, pictures):
+    page = Page(browser, file, "lesson=hsdp&step=3&lang=zh&theme=light")
+    page.until("the lesson is open", opened)
+    page.press("export")
+    page.until("the export's sheet", lambda s: s["export_sheet"])
+    page.press("export_format4")
+    page.press("export_go")
+    end = time.monotonic() + 60
+    while not (found := list(browser.downloads.glob("*.html"))) and time.monotonic() < end:
+        time.sleep(0.1)
+    check("the page gives a page with the run in it", found and found[0].stat().st_size > file.stat().st_size)
+    began = time.monotonic()
+    own = Page(browser, found[0])
+    state = own.until("the record opens by itself", opened)
+    print(f"        its record is open after {time.monotonic() - began:.1f} s")
+    check("at the step, view, language and theme that were on show, with its lesson",
+          (state["lesson_step"], state["view"], state["language"], state["theme"]) == (2, "memory", "zh", "light")
+          and state["runs"][0]["name"] == "63_hsdp.mscope")
+    browser.picture(pictures / "exported.png")
+    own = Page(browser, found[0], "view=mesh&lang=en")
+    state = own.until("the record again", opened)
+    check("a link's words go before the page's", (state["view"], state["language"]) == ("mesh", "en"))
+    allowed.append(f"file://{found[0]}")
+
+
+def touched(browser, file, pictures):
+    browser.has_touch()
+    page = Page(browser, file, "lesson=hsdp&view=timeline&lang=en&reduced-motion")
+    page.until("the lesson is open", opened)
+
+    def span():
+        begin, end = page.state()["range"]
+        return (end - begin) or page.state()["end_ns"]
+
+    whole = span()
+    browser.fingers("touchStart", (400, 300), (440, 300))
+    browser.fingers("touchMove", (380, 300), (460, 300))
+    browser.fingers("touchMove", (340, 300), (500, 300))
+    browser.fingers("touchEnd")
+    state = page.until("a closer range", lambda s: 0 < s["range"][1] - s["range"][0] < 0.6 * whole)
+    closer, begin = span(), state["range"][0]
+    browser.fingers("touchStart", (400, 300), (440, 300))
+    browser.fingers("touchMove", (380, 300), (420, 300))
+    browser.fingers("touchMove", (340, 300), (380, 300))
+    browser.fingers("touchEnd")
+    state = page.until("a later range", lambda s: s["range"][0] > begin)
+    check("two fingers zoom and move the timeline", abs(span() - closer) <= 2)
+    browser.picture(pictures / "touched.png")
+    x, y, width, height = state["boxes"]["lesson_on"]
+    middle = (x + width / 2, y + height / 2)
+    browser.fingers("touchStart", middle)
+    time.sleep(0.8)  # a finger that rests is no press
+    browser.fingers("touchEnd")
+    browser.frames(5)
+    check("a finger that rests presses nothing", page.state()["lesson_step"] == 0)
+    browser.fingers("touchStart", middle)
+    browser.fingers("touchEnd")
+    page.until("the second step", lambda s: s["lesson_step"] == 1)
+    print("ok      a tap presses")
+
+
 def kept(browser, file, pictures):
     page = Page(browser, file, "lang=zh&lesson=hsdp&step=2&theme=light")
     page.until("the lesson is open", opened)
@@ -161,16 +223,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("page", type=pathlib.Path)
     parser.add_argument("--pictures", type=pathlib.Path, default=pathlib.Path("out/web/pictures"))
-    parser.add_argument("--only", choices=["lesson", "runs", "files", "kept"])
+    parser.add_argument("--only", choices=["lesson", "runs", "files", "exported", "touched", "kept"])
     options = parser.parse_args()
     options.pictures.mkdir(parents=True, exist_ok=True)
     file = options.page.resolve()
     failed = 0
-    for case in (lesson, runs, files, kept) if not options.only else [globals()[options.only]]:
+    for case in (lesson, runs, files, exported, touched, kept) if not options.only else [globals()[options.only]]:
         with Browser() as browser:
             try:
                 case(browser, file, options.pictures)
-                asked = [url for url in browser.requests() if not url.startswith((f"file://{file}", "about:", "blob:", "data:"))]
+                asked = [url for url in browser.requests() if not url.startswith((f"file://{file}", *allowed, "about:", "blob:", "data:"))]
                 check(f"{case.__name__}: no request left the page", not asked)
                 check(f"{case.__name__}: nothing was thrown", not [line for line in browser.console() if "exception" in line.lower() or "abort" in line.lower()])
             except (AssertionError, EOFError, TimeoutError, RuntimeError) as error:

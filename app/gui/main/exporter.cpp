@@ -22,6 +22,7 @@
 #include "app/html/page.h"
 #include "core/base/error.h"
 #include "core/base/replace_file.h"
+#include "core/trace/trace_bytes.h"
 
 namespace meshscope::gui {
 namespace {
@@ -67,21 +68,24 @@ struct Exporter::Impl {
     }
 
     /// Apart from the constructor, so that what throws here is taken down in the right context.
-    void start(const std::string& path_value) {
+    void start(const ExportTools& tools) {
         const bool film_wanted = kind == ExportKind::gif || kind == ExportKind::mp4;
         if (job.frames_per_s <= 0) job.frames_per_s = kind == ExportKind::gif ? 12 : 30;
         if (film_wanted) {
             frames = job.frames > 0
                          ? job.frames
                          : std::max(1, static_cast<int>(std::lround(job.seconds * job.frames_per_s)));
-            open_film(path_value);
+            open_film(tools.path);
             projector = Projector(job.tour ? storyboard(*job.state.document, *session::shown_clock(job.state),
                                                         frames, job.frames_per_s)
                                            : std::vector<Shot>{{{}, job.from_ns, job.to_ns, 1, frames}});
         } else {
             job.path = file_to_write(job.path);
         }
-        if (kind == ExportKind::html) return;
+        if (kind == ExportKind::html) {
+            page = html::find_page(tools.page, tools.program_folder);
+            return;
+        }
         const WithContext context(nullptr);
         if (kind == ExportKind::svg) {
             host = std::make_unique<window::ImGuiHost>();
@@ -156,20 +160,22 @@ struct Exporter::Impl {
     }
 
     void write_page() const {
-        const session::Document& document = *job.state.document;
-        html::PageLook look;
-        look.language = catalogue_language(job.state.language);
-        look.theme = job.state.theme == window::ThemeKind::light ? "light" : "dark";
-        look.name = document.name;
-        if (job.state.selection.rank) look.rank = *job.state.selection.rank;
-        look.cursor_ns = job.state.cursor.t_ns;
-        look.measured = job.state.clock == time::ClockKind::measured;
-        html::export_page(*document.trace, document.modelled, catalogue, look, job.path);
+        const session::AppState& s = job.state;
+        const trace::Trace& trace = *s.document->trace;
+        const auto part = html::part_for_page(trace, job.steps, catalogue);
+        // Of an excerpt the moment and the lesson are others.
+        std::vector<std::string> words = session::command_words(s);
+        if (part) words = {"--lang", s.language == view::Language::zh ? "zh" : "en"};
+        words.insert(words.end(), {"--theme", theme_word(s.theme)});
+        html::PageRecord record{s.document->name, html::place_of(words)};
+        if (!record.name.ends_with(".mscope")) record.name += ".mscope";
+        html::export_page(trace::trace_bytes(part ? *part : trace), record, page, job.path);
     }
 
     ExportJob job;
     const i18n::Catalogue& catalogue;
     ExportKind kind;
+    std::string page;
     int done = 0, frames = 1;
     Projector projector{{}};
     std::optional<window::Film> film;
@@ -181,9 +187,9 @@ struct Exporter::Impl {
     std::vector<panels::Drawn> drawn;
 };
 
-Exporter::Exporter(ExportJob job, const i18n::Catalogue& catalogue, const std::string& path_value)
+Exporter::Exporter(ExportJob job, const i18n::Catalogue& catalogue, const ExportTools& tools)
     : impl_(std::make_unique<Impl>(std::move(job), catalogue)) {
-    impl_->start(path_value);
+    impl_->start(tools);
 }
 Exporter::~Exporter() = default;
 

@@ -29,7 +29,8 @@ Window
 
 Without a display
   --export FILE             what the window shows; FILE's ending says how: .png .svg .gif .mp4
-                            .html (a page with the run inside)
+                            .html (a page with the run inside: meshscope.html, docs/web.md)
+  --steps 10:20             of a page: steps 10 to 19 alone
   --force                   overwrite files of another kind too
   --render FOLDER           write frame_00000.png … there
   --from 0 --to 1           the part of the run to show, as fractions
@@ -82,7 +83,8 @@ constexpr const char* kChinese = R"(meshscope-app：一步一步看一次分布�
 
 没有显示器时
   --export FILE             导出看到的画面，格式由 FILE 的后缀决定：.png .svg .gif .mp4
-                            .html（包含这次运行的网页）
+                            .html（包含这次运行的网页，见 docs/web.md 的 meshscope.html）
+  --steps 10:20             网页里只要第 10 到 19 步
   --force                   即使同名文件是别的类型，也覆盖它
   --render FOLDER           把 frame_00000.png … 写到那里
   --from 0 --to 1           运行的哪一段，用比例表示

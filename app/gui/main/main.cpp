@@ -59,14 +59,21 @@ std::string environment(const char* name) {
     return value != nullptr ? value : "";
 }
 
+std::filesystem::path program_folder() {
+    std::error_code error;
+    return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+}
+
+ExportTools export_tools() {
+    return {environment("PATH"), environment("MESHSCOPE_PAGE"), program_folder().string()};
+}
+
 /// Beside the installed program, beside the build, and where MESHSCOPE_SCENARIOS points.
 session::LessonFolders lesson_folders() {
     session::LessonFolders found;
     const std::string wanted = environment("MESHSCOPE_SCENARIOS");
     if (!wanted.empty()) found.paths.push_back(wanted);
-    std::error_code error;
-    const std::filesystem::path program =
-        std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+    const std::filesystem::path program = program_folder();
     for (const char* from : {"../share/meshscope/scenarios", "../../../scenarios"}) {
         found.paths.push_back((program / from).lexically_normal().string());
     }
@@ -112,13 +119,13 @@ class Program {
             session::Session session(lesson_folders());
             const Surroundings around{
                 system_language, session::settings_path(environment("XDG_CONFIG_HOME"), environment("HOME")),
-                environment("PATH")};
+                export_tools()};
             run_window(options, catalogue_, session, around);
             return 0;
         } catch (const InvalidArgument& error) {
             const std::string& id = error.message().id;
             const bool ours = id.rfind("app.", 0) == 0 || id.rfind("export.", 0) == 0;
-            const bool missing = id == "export.no_ffmpeg";
+            const bool missing = id == "export.no_ffmpeg" || id == "html.no_page";
             if (missing) return fail(error, static_cast<int>(i18n::ExitCode::backend_missing));
             const bool usage = ours && id != "app.lesson_unknown";
             return usage ? fail(error, static_cast<int>(i18n::ExitCode::usage)) : fail(error);
@@ -264,12 +271,13 @@ class Program {
         job.width = options.width;
         job.height = options.height;
         job.seconds = options.seconds;
+        job.steps = options.steps;
         job.frames = options.frames;
         if (options.fps_given) job.frames_per_s = options.frames_per_s;
         std::optional<window::HeadlessContext> context;
         if (kind != ExportKind::svg && kind != ExportKind::html) context.emplace();
         g_polled = 1;
-        Exporter exporter(std::move(job), catalogue_, environment("PATH"));
+        Exporter exporter(std::move(job), catalogue_, export_tools());
         const bool progress = isatty(STDERR_FILENO) == 1 && exporter.all() > 1;
         while (!exporter.step()) {
             if (progress) std::fprintf(stderr, "\r%d / %d", exporter.done(), exporter.all());

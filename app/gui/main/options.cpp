@@ -108,6 +108,9 @@ bool set(Options& o, const std::string& option, const std::string& value) {
         o.from = number(option, value, 0, 1);
     } else if (option == "--to") {
         o.to = number(option, value, 0, 1);
+    } else if (option == "--steps") {
+        o.steps = trace::step_range(value);
+        if (!o.steps) bad(option, value, "10:20");
     } else if (option == "--size") {
         size(o, option, value);
     } else if (option == "--frames") {
@@ -133,9 +136,9 @@ bool set(Options& o, const std::string& option, const std::string& value) {
 
 bool known(const std::string& option) {
     constexpr const char* kWithValue[] = {
-        "--lang",       "--theme",  "--scale", "--view",    "--render", "--from",  "--to",
-        "--size",       "--frames", "--fps",   "--seconds", "--mp4",    "--bench", "--step",
-        "--dump-state", "--rank",   "--at",    "--clock",   "--export", "--form",  "--lesson-pages"};
+        "--lang",   "--theme", "--scale",   "--view", "--render",       "--from", "--to",         "--size",
+        "--frames", "--fps",   "--seconds", "--mp4",  "--bench",        "--step", "--dump-state", "--rank",
+        "--at",     "--clock", "--export",  "--form", "--lesson-pages", "--steps"};
     return std::find(std::begin(kWithValue), std::end(kWithValue), option) != std::end(kWithValue);
 }
 

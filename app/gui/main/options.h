@@ -9,6 +9,7 @@
 #include "app/i18n/catalogue.h"
 #include "core/base/message.h"
 #include "core/time/clock.h"
+#include "core/trace/excerpt.h"
 
 namespace meshscope::gui {
 
@@ -50,6 +51,7 @@ struct Options {
     /// A single frame of a lesson's step shows the moment that the step stops at, unless one is named.
     bool step_moment() const { return lesson_step >= 0 && frames == 1 && !from && !to; }
     bool force = false;  ///< files of another kind may be written over
+    std::optional<trace::StepRange> steps;  ///< of a page (--export to .html): these alone
     bool help = false, version = false;
 };
 

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <optional>
 
+#include "app/gui/main/words.h"
 #include "app/gui/session/lessons.h"
 #include "core/base/json_text.h"
 
@@ -120,10 +121,9 @@ json places_of(const Stage& stage) {
 std::string state_as_json(const Stage& stage) {
     const session::AppState& s = stage.state();
     const std::optional<view::Form> form = s.forms.of(s.view);
-    constexpr const char* kThemes[] = {"dark", "light", "contrast"};
     const json state = {{"frame", ImGui::GetFrameCount()},
                         {"language", s.language == view::Language::zh ? "zh" : "en"},
-                        {"theme", kThemes[static_cast<size_t>(s.theme)]},
+                        {"theme", theme_word(s.theme)},
                         {"scale", s.scale},
                         {"view", view::view_name(s.view)},
                         {"form", form ? json(view::form_name(*form)) : json(nullptr)},

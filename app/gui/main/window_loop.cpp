@@ -340,7 +340,7 @@ class WindowLoop::Loop {
         job.from_ns = part ? s.range_begin_ns : 0;
         job.to_ns = part ? s.range_end_ns : session::shown_clock(s)->end_ns;
         try {
-            exporter_ = std::make_unique<Exporter>(std::move(job), catalogue_, around_.path);
+            exporter_ = std::make_unique<Exporter>(std::move(job), catalogue_, around_.tools);
             const std::string absolute = std::filesystem::absolute(wanted.path, none).string();
             stage_.act(session::ShowExporting{session::Exporting{absolute, 0, exporter_->all()}});
         } catch (const std::exception& error) {

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "app/gui/main/exporter.h"
 #include "app/gui/main/options.h"
 #include "app/gui/session/app_state.h"
 #include "app/i18n/catalogue.h"
@@ -16,7 +17,7 @@ namespace meshscope::gui {
 struct Surroundings {
     view::Language language = view::Language::en;  ///< the environment's, where none was ever chosen
     std::string settings;                          ///< file of what is kept; "": nothing is
-    std::string path;                              ///< PATH, where ffmpeg is looked for
+    ExportTools tools;
 };
 
 /// Opens the window and runs until it is closed, or SIGTERM, SIGINT or SIGHUP asks the same. What is under

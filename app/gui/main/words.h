@@ -2,12 +2,19 @@
 
 #include "app/gui/view/input.h"
 #include "app/gui/view/state.h"
+#include "app/gui/window/theme.h"
 #include "app/i18n/catalogue.h"
 
 namespace meshscope::gui {
 
 inline i18n::Language catalogue_language(view::Language language) {
     return language == view::Language::zh ? i18n::Language::zh : i18n::Language::en;
+}
+
+/// The theme's word in options and links.
+inline const char* theme_word(window::ThemeKind theme) {
+    constexpr const char* kWords[] = {"dark", "light", "contrast"};
+    return kWords[static_cast<std::size_t>(theme)];
 }
 
 /// The catalogue in one language, as the views and panels ask it.

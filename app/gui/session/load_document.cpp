@@ -19,6 +19,7 @@
 #include "core/scenario/lesson.h"
 #include "core/scenario/scenario.h"
 #include "core/time/read_profile.h"
+#include "core/trace/excerpt.h"
 #include "core/trace/query.h"
 #include "core/trace/store.h"
 
@@ -156,21 +157,39 @@ scenario::Scenario scenario_of_trace(const std::string& path) {
     return scenario::parse_scenario(trace.info.scenario, trace.info.scenario_path);
 }
 
-/// A trace carries its scenario's text; the lesson's texts lie where the scenario did, if they still do.
-std::shared_ptr<const Document> open_trace(const std::string& path, const std::atomic<bool>* cancel) {
+/// Where the scenario of a record lies: where it lay when it was run, else in the lesson of that name whose
+/// scenario is the same to the letter, since records are opened elsewhere, in a page too.
+std::string scenario_path_of(const trace::RunInfo& info, const LessonFolders& folders) {
+    const fs::path lay = info.scenario_path;
+    if (is_lesson(lay.parent_path())) return lay.string();
+    for (const std::string& place : folders.paths) {
+        const fs::path lesson = fs::path(place) / lay.parent_path().filename();
+        if (lay.has_parent_path() && is_lesson(lesson) &&
+            read_text_file((lesson / "scenario.toml").string()) == info.scenario)
+            return (lesson / "scenario.toml").string();
+    }
+    return lay.string();
+}
+
+/// A trace carries its scenario's text; the lesson's texts lie where the scenario does, if they still do.
+std::shared_ptr<const Document> open_trace(const std::string& path, const LessonFolders& folders,
+                                           const std::atomic<bool>* cancel) {
     auto trace = std::make_shared<const trace::Trace>(trace::read_trace(path));
     const std::string name = fs::path(path).filename().string();
     const trace::RunInfo& info = trace->info;
+    const bool whole = !trace::excerpt_of(*trace);
     if (!info.scenario.empty()) {
         try {
-            const scenario::Scenario scenario = scenario::parse_scenario(info.scenario, info.scenario_path);
+            const std::string lies = scenario_path_of(info, folders);
+            const scenario::Scenario scenario = scenario::parse_scenario(info.scenario, lies);
+            // A lesson and its checks speak of a whole run.
             const bool lesson =
-                is_lesson(fs::path(info.scenario_path).parent_path()) && has_lesson_faults(scenario);
+                whole && is_lesson(fs::path(lies).parent_path()) && has_lesson_faults(scenario);
             // A file is one run: what it compared with was others.
             const auto made = with_comparison(
                 lesson ? lesson_document(trace, name, scenario, cancel) : make_document(trace, name, nullptr),
                 path, scenario, false);
-            if (!lesson)
+            if (!lesson && whole)
                 std::const_pointer_cast<Document>(made)->failed_checks = failed_checks(scenario, *trace);
             return made;
         } catch (const InputError&) {
@@ -243,7 +262,7 @@ std::shared_ptr<const Document> load_document(const std::string& what, const Les
                                               const std::atomic<bool>* cancel, const std::string& strategy,
                                               const std::string& resume) {
     const bool is_trace = is_trace_file(what);
-    if (is_trace && strategy.empty() && resume.empty()) return open_trace(what, cancel);
+    if (is_trace && strategy.empty() && resume.empty()) return open_trace(what, folders, cancel);
     if (!is_trace && run::is_schedule_file(what)) return open_schedule(what);
     scenario::Scenario scenario =
         is_trace ? scenario_of_trace(what) : scenario::read_scenario(scenario_file(what, folders));

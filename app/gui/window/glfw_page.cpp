@@ -3,7 +3,10 @@
 #define GLFW_INCLUDE_NONE
 #include <GLFW/glfw3.h>
 #include <emscripten/emscripten.h>
+#include <imgui_internal.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdlib>
 
@@ -19,6 +22,27 @@ EM_JS(void, meshscope_download, (const char* path), { Module['download'](UTF8ToS
 EM_JS(void, meshscope_tell, (const char* text), { Module['told'](UTF8ToString(text)); })
 EM_JS(char*, meshscope_link, (const char* words), { return stringToNewUTF8(Module['linkTo'](UTF8ToString(words).split('\n'))); })
 // clang-format on
+
+// Fingers, from app/web/touch.js, as the wheel where the pointer is.
+
+/// Whether what is under the pointer scrolls.
+extern "C" EMSCRIPTEN_KEEPALIVE int meshscope_scrolls() {
+    const ImGuiWindow* const under = GImGui != nullptr ? GImGui->HoveredWindow : nullptr;
+    return under != nullptr && under->ScrollMax.y > 0 ? 1 : 0;
+}
+
+/// By so many CSS pixels: ImGui's own step of the wheel, in parts.
+extern "C" EMSCRIPTEN_KEEPALIVE void meshscope_scroll(float pixels) {
+    const ImGuiWindow* const under = GImGui->HoveredWindow;
+    if (under == nullptr) return;
+    const float step = std::min(5 * under->CalcFontSize(), 0.67F * under->InnerRect.GetHeight());
+    ImGui::GetIO().MouseWheel += pixels * meshscope_pixel_ratio() / step;
+}
+
+/// A notch of the wheel is a quarter more (app/gui/panels/views/timeline.cpp).
+extern "C" EMSCRIPTEN_KEEPALIVE void meshscope_zoom(float factor) {
+    ImGui::GetIO().MouseWheel += std::log(factor) / std::log(1.25F);
+}
 
 namespace meshscope::window {
 
