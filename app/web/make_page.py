@@ -3,6 +3,7 @@
 import argparse
 import base64
 import gzip
+import hashlib
 import json
 import pathlib
 import struct
@@ -39,7 +40,7 @@ def cut(font, letters, folder):
 
 
 def packed(data):
-    return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
+    return gzip.compress(data, 9, mtime=0)
 
 
 def archive(files):
@@ -48,11 +49,27 @@ def archive(files):
     return struct.pack("<I", len(listed)) + listed + b"".join(data for _, data in files)
 
 
+def write_split(folder, page, parts):
+    """The same page for hosts: its parts are files beside it, whose names tell their content."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("meshscope.*"):
+        old.unlink()
+    for name, data in parts.items():
+        file = f"meshscope.{name}.{hashlib.sha256(data).hexdigest()[:8]}.bin"  # a host may unpack what is called .gz
+        (folder / file).write_bytes(data)
+        page = page.replace(f'id="{name}">{base64.b64encode(data).decode()}<', f'id="{name}" data-file="{file}"><')
+    page = page.replace("default-src 'none';", "default-src 'none'; connect-src 'self';", 1)
+    (folder / "meshscope.html").write_text(page, encoding="utf-8")
+    size = sum(file.stat().st_size for file in folder.iterdir())
+    print(f"{folder}/meshscope.html: {size / 1e6:.2f} MB in {len(parts) + 1} files")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--root", type=pathlib.Path, required=True, help="the tree")
     parser.add_argument("--program", type=pathlib.Path, required=True, help="meshscope-page.js, beside its .wasm")
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True)
+    parser.add_argument("--split", type=pathlib.Path, metavar="FOLDER", help="also there, for hosts, with its parts as files")
     options = parser.parse_args()
 
     letters = letters_of(options.root)
@@ -66,7 +83,7 @@ def main():
     parts = {"program": packed(options.program.with_suffix(".wasm").read_bytes()), "files": packed(archive(files))}
     if "</script" in glue:
         sys.exit("the glue would end its own element")
-    html = "".join(f'<script type="text/plain" id="{name}">{text}</script>\n' for name, text in parts.items())
+    html = "".join(f'<script type="text/plain" id="{name}">{base64.b64encode(data).decode()}</script>\n' for name, data in parts.items())
     html += f'<script type="text/plain" id="glue">{glue}</script>'
     page = (web / "page.html").read_text(encoding="utf-8")
     page = page.replace("@PARTS@", html)
@@ -74,6 +91,8 @@ def main():
         page = page.replace(mark, (web / script).read_text(encoding="utf-8"))
     options.output.parent.mkdir(parents=True, exist_ok=True)
     options.output.write_text(page, encoding="utf-8")
+    if options.split:
+        write_split(options.split, page, parts)
     size = options.output.stat().st_size
     print(f"{options.output}: {size / 1e6:.2f} MB, {len(gzip.compress(page.encode(), 9)) / 1e6:.2f} MB by gzip")
 

@@ -17,7 +17,7 @@ var Module = (function () {
   held.textContent = '';
   held.removeAttribute('data-name');
   held.removeAttribute('data-place');
-  var template = new TextEncoder().encode('<!DOCTYPE html>\n' + document.documentElement.outerHTML + '\n');
+  var template = '<!DOCTYPE html>\n' + document.documentElement.outerHTML + '\n';
   var chinese = /^zh/i.test(asked.get('lang') || (navigator.languages && navigator.languages[0]) || navigator.language || '');
   var words = chinese
     ? { loading: 'Meshscope 正在启动…', whole: '在新标签页打开 ↗',
@@ -64,18 +64,44 @@ var Module = (function () {
     return location.href.replace(/#.*/, '') + '#' + params;
   }
 
-  // One part of the page: base64 of gzip.
-  function take(id) {
-    var element = document.getElementById(id), text = element.textContent;
+  // One part of the page, as a stream: base64 of gzip in an element of its own, or, for hosts, a file beside the page.
+  function part(id) {
+    var element = document.getElementById(id), file = element.dataset.file, text = element.textContent;
     element.remove();
-    return text;
+    if (!file) return unpack(text);
+    return fetch(file).then(function (answer) {
+      if (!answer.ok) throw new Error(file + ': ' + answer.status + ' ' + answer.statusText);
+      beside[id] = answer.clone().arrayBuffer();
+      return unzip(answer.body);
+    });
+  }
+  function unzip(stream) {
+    if (typeof DecompressionStream === 'undefined') throw new Error(words.too_old);
+    return stream.pipeThrough(new DecompressionStream('gzip'));
   }
   function unpack(text) {
-    if (typeof DecompressionStream === 'undefined') return Promise.reject(new Error(words.too_old));
-    var raw = atob(text.trim()), bytes = new Uint8Array(raw.length);
-    for (var i = 0; i < raw.length; ++i) bytes[i] = raw.charCodeAt(i);
-    var stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
-    return new Response(stream).arrayBuffer();
+    return Promise.resolve().then(function () {
+      var raw = atob(text.trim()), bytes = new Uint8Array(raw.length);
+      for (var i = 0; i < raw.length; ++i) bytes[i] = raw.charCodeAt(i);
+      return unzip(new Blob([bytes]).stream());
+    });
+  }
+  function bytes_of(stream) { return new Response(stream).arrayBuffer(); }
+  // What is exported opens from a disk: it has in it what lies beside this page.
+  var beside = {};
+  function write_template() {
+    var files = Object.keys(beside);
+    if (files.length) template = template.replace(" connect-src 'self';", '');
+    return Promise.all(files.map(function (id) {
+      return beside[id].then(function (buffer) {
+        var bytes = new Uint8Array(buffer), raw = '';
+        for (var i = 0; i < bytes.length; i += 0x8000) raw += String.fromCharCode.apply(null, bytes.subarray(i, i + 0x8000));
+        template = template.replace(new RegExp('id="' + id + '" data-file="[^"]*">'), function () { return 'id="' + id + '">' + btoa(raw); });
+      });
+    })).then(function () {
+      FS.writeFile('/meshscope.html', new TextEncoder().encode(template));
+      template = beside = null;
+    });
   }
 
   // #lesson=hsdp&step=3&lang=zh: the command line's options by their names.
@@ -202,7 +228,7 @@ var Module = (function () {
     print: function (text) { console.log(text); },
     printErr: function (text) { console.warn(text); },
     instantiateWasm: function (imports, done) {
-      program.then(function (bytes) { return WebAssembly.instantiate(bytes, imports); })
+      program.then(function (stream) { return WebAssembly.instantiateStreaming(new Response(stream, { headers: { 'Content-Type': 'application/wasm' } }), imports); })
         .then(function (made) { done(made.instance, made.module); }, function (error) { tell(String(error.message || error)); });
       return {};
     },
@@ -215,11 +241,9 @@ var Module = (function () {
         console.warn(String(error));  // what is kept is damaged: begin anew
       }
       addRunDependency('files');
-      FS.writeFile('/meshscope.html', template);
-      template = null;
-      unpack(take('files')).then(function (buffer) {
+      part('files').then(bytes_of).then(function (buffer) {
         write_files(buffer);
-        return record ? unpack(record.text) : null;
+        return record ? unpack(record.text).then(bytes_of) : null;
       }).then(function (buffer) {
         if (buffer) {
           FS.mkdir('/records');
@@ -227,6 +251,7 @@ var Module = (function () {
           record.text = null;
         }
         removeRunDependency('files');
+        return program.then(write_template);
       }).catch(function (error) { tell(String(error.message || error)); });
     }],
     onAbort: function (what) { tell(String(what)); },
@@ -281,7 +306,7 @@ var Module = (function () {
     tell(words.no_graphics);
     return module;
   }
-  program = unpack(take('program'));
+  program = part('program');
   program.catch(function (error) { tell(String(error.message || error)); });
   // The glue of emscripten, last: it begins at once.
   setTimeout(function () {

@@ -2,9 +2,12 @@
 """Opens out/web/meshscope.html from the disk in a headless Chromium and uses it as a reader does: a lesson, its steps, a run of
 one's own, ranks held, the other language, files out and in. Says what it measured. Needs nothing beyond Debian's chromium."""
 import argparse
+import functools
+import http.server
 import json
 import pathlib
 import sys
+import threading
 import time
 
 from browser import Browser
@@ -13,13 +16,18 @@ STATE = "/state.json"
 allowed = []  # addresses that a case opened besides the page
 
 
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
 class Page:
     """The page as the window tells of itself (--dump-state): what is shown, and where each control lies."""
 
     def __init__(self, browser, file, link=""):
         self.browser = browser
         browser.open("about:blank")
-        browser.open(f"file://{file}#{link}&state={STATE}")
+        browser.open(f"{file if isinstance(file, str) else file.as_uri()}#{link}&state={STATE}")
         browser.wait("typeof Module === 'object' && Module.running", 120)
 
     def state(self):
@@ -151,6 +159,23 @@ def files(browser, file, pictures):
 def exported(browser, file, pictures):
     page = Page(browser, file, "lesson=hsdp&step=3&lang=zh&theme=light")
     page.until("the lesson is open", opened)
+    made = export_page(page, browser)
+    check("the page gives a page with the run in it", made.stat().st_size > file.stat().st_size)
+    began = time.monotonic()
+    own = Page(browser, made)
+    state = own.until("the record opens by itself", opened)
+    print(f"        its record is open after {time.monotonic() - began:.1f} s")
+    check("at the step, view, language and theme that were on show, with its lesson",
+          (state["lesson_step"], state["view"], state["language"], state["theme"]) == (2, "memory", "zh", "light")
+          and state["runs"][0]["name"] == "63_hsdp.mscope")
+    browser.picture(pictures / "exported.png")
+    own = Page(browser, made, "view=mesh&lang=en")
+    state = own.until("the record again", opened)
+    check("a link's words go before the page's", (state["view"], state["language"]) == ("mesh", "en"))
+
+
+def export_page(page, browser):
+    """Presses through the export's sheet; the page that was downloaded."""
     page.press("export")
     page.until("the export's sheet", lambda s: s["export_sheet"])
     page.press("export_format4")
@@ -158,19 +183,29 @@ def exported(browser, file, pictures):
     end = time.monotonic() + 60
     while not (found := list(browser.downloads.glob("*.html"))) and time.monotonic() < end:
         time.sleep(0.1)
-    check("the page gives a page with the run in it", found and found[0].stat().st_size > file.stat().st_size)
-    began = time.monotonic()
-    own = Page(browser, found[0])
-    state = own.until("the record opens by itself", opened)
-    print(f"        its record is open after {time.monotonic() - began:.1f} s")
-    check("at the step, view, language and theme that were on show, with its lesson",
-          (state["lesson_step"], state["view"], state["language"], state["theme"]) == (2, "memory", "zh", "light")
-          and state["runs"][0]["name"] == "63_hsdp.mscope")
-    browser.picture(pictures / "exported.png")
-    own = Page(browser, found[0], "view=mesh&lang=en")
-    state = own.until("the record again", opened)
-    check("a link's words go before the page's", (state["view"], state["language"]) == ("mesh", "en"))
-    allowed.append(f"file://{found[0]}")
+    if not found:
+        raise AssertionError("no page was downloaded")
+    allowed.append(found[0].as_uri())
+    return found[0]
+
+
+def hosted(browser, file, pictures):
+    serve = functools.partial(Quiet, directory=file.parent / "split")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), serve) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        host = f"http://127.0.0.1:{server.server_port}/"
+        allowed.append(host)
+        began = time.monotonic()
+        page = Page(browser, host + "meshscope.html", "lesson=hsdp&lang=en")
+        page.until("the lesson is open", opened)
+        print(f"        from a host, in parts: lesson run and open after {time.monotonic() - began:.1f} s")
+        asked = {url.partition("#")[0].rpartition("/")[2].partition(".")[2].partition(".")[0] for url in browser.requests() if url.startswith(host)}
+        check("its parts came as files", asked == {"html", "program", "files"})
+        browser.wait("FS.analyzePath('/meshscope.html').exists")
+        own = export_page(page, browser)
+        server.shutdown()
+    Page(browser, own).until("the exported page without the host", opened)
+    print("ok      what it exports opens from the disk, alone")
 
 
 def touched(browser, file, pictures):
@@ -223,12 +258,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("page", type=pathlib.Path)
     parser.add_argument("--pictures", type=pathlib.Path, default=pathlib.Path("out/web/pictures"))
-    parser.add_argument("--only", choices=["lesson", "runs", "files", "exported", "touched", "kept"])
+    parser.add_argument("--only", choices=["lesson", "runs", "files", "exported", "hosted", "touched", "kept"])
     options = parser.parse_args()
     options.pictures.mkdir(parents=True, exist_ok=True)
     file = options.page.resolve()
     failed = 0
-    for case in (lesson, runs, files, exported, touched, kept) if not options.only else [globals()[options.only]]:
+    for case in (lesson, runs, files, exported, hosted, touched, kept) if not options.only else [globals()[options.only]]:
         with Browser() as browser:
             try:
                 case(browser, file, options.pictures)
