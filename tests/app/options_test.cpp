@@ -24,10 +24,11 @@ std::string refused(const std::vector<std::string>& arguments) {
 }  // namespace
 
 TEST_CASE("the contract's options are read, with a space or with =") {
-    const gui::Options o =
-        parse_options({"run.mscope", "--lang",   "zh",  "--theme=light", "--scale", "1.5",       "--view",
-                       "memory",     "--render", "out", "--from",        "0.25",    "--to=0.75", "--size",
-                       "1920x1080",  "--frames", "12",  "--fps",         "25",      "--mp4",     "f.mp4"});
+    const gui::Options o = parse_options(
+        {"run.mscope", "--lang", "zh",     "--theme=light", "--scale",   "1.5",    "--view",    "memory",
+         "--render",   "out",    "--from", "0.25",          "--to=0.75", "--size", "1920x1080", "--frames",
+         "12",         "--fps",  "25",     "--mp4",         "f.mp4",     "--plain"});
+    CHECK(o.plain);
     CHECK(o.open == "run.mscope");
     CHECK(o.language == view::Language::zh);
     CHECK(o.theme == window::ThemeKind::light);

@@ -43,8 +43,8 @@ TEST_CASE("what is chosen is written, and read back the same") {
     Effects effects;
     for (const Action& action : std::vector<Action>{
              SetLanguage{view::Language::zh}, SetTheme{window::ThemeKind::contrast}, SetScale{1.5F},
-             SetReducedMotion{true}, GoToLessonStep{3}, SetView{view::ViewKind::memory}, SelectRank{2},
-             Guess{test::lesson()->quizzes[0].id, "7"}, Reveal{test::lesson()->quizzes[0].id},
+             SetReducedMotion{true}, SetPlain{true}, GoToLessonStep{3}, SetView{view::ViewKind::memory},
+             SelectRank{2}, Guess{test::lesson()->quizzes[0].id, "7"}, Reveal{test::lesson()->quizzes[0].id},
              SetCursor{1000}, SetRange{500, 4000}})
         apply(state, action, effects);
     state.remembered.folder = "/somewhere/else";
@@ -67,6 +67,7 @@ TEST_CASE("what is chosen is written, and read back the same") {
     CHECK(next.theme == window::ThemeKind::contrast);
     CHECK(next.scale == 1.5F);
     CHECK(next.reduced_motion);
+    CHECK(next.plain);
     CHECK(next.remembered.recent == read.settings.remembered.recent);
     apply(next, ShowDocument{test::lesson()}, effects);
     const Viewpoint* place = viewpoint_kept(read.settings, *test::lesson());

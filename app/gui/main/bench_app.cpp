@@ -69,11 +69,16 @@ double median(const std::vector<FrameCost>& costs, double FrameCost::*part) {
 }
 
 /// The median frame of every view while the cursor runs from the start to the end: each frame is a seek.
+/// Without shaders, then with them.
 void frames(const std::shared_ptr<const session::Document>& document, Options options,
             const i18n::Catalogue& catalogue, const std::function<void(const std::string&)>& print) {
     options.bench = kFrames;
-    for (const view::ViewKind kind : view::kViewKinds) {
+    const bool once = options.plain;
+    for (size_t i = 0; i < 2 * std::size(view::kViewKinds); ++i) {
+        const view::ViewKind kind = view::kViewKinds[i / 2];
         options.view = kind;
+        options.plain = i % 2 == 0;
+        if (once && !options.plain) continue;
         const Beside beside(panels::view_of(kind).least_runs - 1, document);
         const std::vector<FrameCost> costs = bench_frames(document, options, catalogue, beside);
         const double ms = median(costs, &FrameCost::ms), build = median(costs, &FrameCost::build_cpu_ms),
@@ -89,14 +94,16 @@ void frames(const std::shared_ptr<const session::Document>& document, Options op
         char line[512];
         std::snprintf(
             line, sizeof(line),
-            "{\"bench\":\"app\",\"what\":\"frames\",\"trace\":\"%s\",\"view\":\"%s\",\"width\":%d,\"height\":"
+            "{\"bench\":\"app\",\"what\":\"frames\",\"trace\":\"%s\",\"view\":\"%s\",\"shaders\":%s,"
+            "\"width\":%d,\"height\":"
             "%d,"
             "\"ms_median\":%.1f,\"ms_worst\":%.1f,\"fps\":%.1f,\"build_cpu_ms\":%.2f,\"submit_cpu_ms\":%.2f,"
             "\"raster_cpu_ms\":%.2f,\"build_cpu_ms_worst\":%.2f,\"fps_two_cores\":%.1f,\"vertices\":%lld,"
             "\"commands\":%lld}",
-            document->name.c_str(), std::string(view::view_name(kind)).c_str(), options.width, options.height,
-            ms, worst, 1000 / ms, build, submit, raster, worst_build, 1000 / alone,
-            static_cast<long long>(costs.back().vertices), static_cast<long long>(costs.back().commands));
+            document->name.c_str(), std::string(view::view_name(kind)).c_str(),
+            options.plain ? "false" : "true", options.width, options.height, ms, worst, 1000 / ms, build,
+            submit, raster, worst_build, 1000 / alone, static_cast<long long>(costs.back().vertices),
+            static_cast<long long>(costs.back().commands));
         print(line);
     }
 }

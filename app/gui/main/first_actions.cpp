@@ -49,6 +49,7 @@ std::vector<session::Action> first_actions(const Options& options,
     if (options.theme) actions.push_back(session::SetTheme{*options.theme});
     if (options.scale) actions.push_back(session::SetScale{*options.scale});
     if (options.reduced_motion) actions.push_back(session::SetReducedMotion{true});
+    if (options.plain) actions.push_back(session::SetPlain{true});
     if (!document) return actions;
     // Files given together are looked at together; a lesson says itself when its comparison is to be seen.
     const bool look = !options.beside.empty();

@@ -25,6 +25,7 @@ Window
   --at EVENT|TIME           the cursor: rank R's event 1042, or 12.5ms
   --clock modelled|measured
   --reduced-motion          without animation
+  --plain                   pictures without shaders
   --size 1280x720           of the window or the frames
 
 Without a display
@@ -79,6 +80,7 @@ constexpr const char* kChinese = R"(meshscope-app：一步一步看一次分布�
   --at EVENT|TIME           光标：rank R 的第 1042 个事件，或 12.5ms
   --clock modelled|measured 建模时钟或实测时钟
   --reduced-motion          不播放动画
+  --plain                   画面不用着色器
   --size 1280x720           窗口或帧的大小
 
 没有显示器时

@@ -156,6 +156,8 @@ Options parse_options(const std::vector<std::string>& arguments) {
             o.bench_all = true;
         } else if (option == "--reduced-motion") {
             o.reduced_motion = true;
+        } else if (option == "--plain") {
+            o.plain = true;
         } else if (option == "--force") {
             o.force = true;
         } else if (option.rfind("--", 0) == 0) {

@@ -33,6 +33,7 @@ struct Options {
     std::optional<At> at;
     std::optional<time::ClockKind> clock;
     bool reduced_motion = false;
+    bool plain = false;              ///< without shaders
     std::string export_to;           ///< a file whose ending tells the format; "" = a window
     std::string lesson_pages;        ///< folder for a lesson's texts and pictures; "" = a window
     std::string render;              ///< folder of frames; "" = a window

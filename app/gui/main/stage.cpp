@@ -105,12 +105,16 @@ ImDrawData* Stage::frame(int width, int height, double seconds, float content_sc
     const window::Theme& theme = window::theme(state_.theme);
     for (Message& message : host_.prepare(theme, scale, glyphs_)) messages_.push_back(std::move(message));
 
+    if (host_.looks() != nullptr)
+        for (Message& message : host_.looks()->take_messages()) messages_.push_back(std::move(message));
+
     const CatalogueTexts texts(catalogue_, state_.language);
     const window::FontMeasure measure(host_.fonts());
     host_.begin(width, height, static_cast<float>(seconds));
     panels::Ui ui(state_, theme, host_.fonts(), measure, texts, scale);
     if (drawn_ != nullptr) drawn_->clear();
     ui.drawn = drawn_;
+    ui.looks = state_.plain ? nullptr : host_.looks();
     panels::draw_frame(ui, memory_, static_cast<float>(width) / scale, static_cast<float>(height) / scale);
     const ImGuiIO& io = ImGui::GetIO();
     if (io.KeyCtrl && io.MouseWheel != 0)

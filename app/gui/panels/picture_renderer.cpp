@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/gui/panels/batches.h"
+#include "app/gui/panels/on_screen.h"
 #include "app/gui/panels/strokes.h"
 #include "core/base/text.h"
 
@@ -30,9 +32,18 @@ bool is_neutral(Token token) {
 class Renderer {
   public:
     Renderer(Ui& ui, const view::Picture& picture, Point origin)
-        : ui_(ui), picture_(picture), origin_(origin) {}
+        : ui_(ui),
+          picture_(picture),
+          on_(ui, origin),
+          batches_(ui, origin, [this](const Part& part) { plain(part); }) {}
 
     void run() {
+        in_order();
+        batches_.flush();
+    }
+
+  private:
+    void in_order() {
         const auto below = [](const Shape& a, const Shape& b) { return a.layer < b.layer; };
         if (std::is_sorted(picture_.shapes.begin(), picture_.shapes.end(), below)) {
             for (const Shape& s : picture_.shapes) draw(s);
@@ -45,19 +56,12 @@ class Renderer {
         for (const Shape* s : order) draw(*s);
     }
 
-  private:
-    ImVec2 at(Point p) const { return {ui_.px(p.x + origin_.x), ui_.px(p.y + origin_.y)}; }
-    ImVec2 snapped(Point p) const {
-        const ImVec2 v = at(p);
-        return {std::round(v.x), std::round(v.y)};
-    }
-
     /// Whether nothing of a shape can be seen in the region that is drawn into: most of a long table cannot.
     bool hidden(const Shape& s) const {
         // A stroke stands out by half its width, a double one by its distance, an arrow's head by its size.
         const float out = ui_.px(std::max(8.0F, 3 * s.width)) + 4;
         const Rect box = bounds(s);
-        const ImVec2 low = at({box.x, box.y}), high = at({box.x + box.w, box.y + box.h});
+        const ImVec2 low = on_.at({box.x, box.y}), high = on_.at({box.x + box.w, box.y + box.h});
         const ImVec2 clip_low = ui_.draw->GetClipRectMin(), clip_high = ui_.draw->GetClipRectMax();
         return high.x + out < clip_low.x || low.x - out > clip_high.x || high.y + out < clip_low.y ||
                low.y - out > clip_high.y;
@@ -72,56 +76,39 @@ class Renderer {
         if (filled) fills_.push_back(&s);
         // Many only answer to the pointer.
         if ((!filled && !stroked) || hidden(s)) return;
+        const Part part{&s, filled, stroked};
+        if (batches_.take(part)) return;
+        batches_.flush();
+        plain(part);
+    }
+
+    /// With what ImGui has.
+    void plain(const Part& part) {
+        const Shape& s = *part.shape;
+        const bool closed =
+            s.kind == ShapeKind::rect || s.kind == ShapeKind::circle || s.kind == ShapeKind::polygon;
         std::vector<ImVec2> path;
-        if (stroked || s.kind == ShapeKind::polygon) path = outline_of(s);
-        if (filled) fill(s, path);
-        if (!stroked || path.size() < 2) return;
+        if (part.stroke || s.kind == ShapeKind::polygon) path = on_.outline_of(s);
+        if (part.fill) fill(s, path);
+        if (!part.stroke || path.size() < 2) return;
         const ImU32 colour = ui_.colour(s.stroke, s.stroke_alpha);
-        const float width = ui_.px(std::max(s.width, s.width <= 1 ? ui_.theme.hairline : s.width));
+        const float width = on_.stroke_width(s);
         if (s.arrow && !closed) {
             const float head = std::max(ui_.px(7), width * 3);
             arrow_head(*ui_.draw, path, head, colour);
             shorten(path, head * 0.8F);
         }
-        stroke(*ui_.draw, path, closed, s.stroke_style, colour, std::max(width, 1.0F), ui_.scale);
-    }
-
-    std::vector<ImVec2> outline_of(const Shape& s) const {
-        switch (s.kind) {
-            case ShapeKind::rect: {
-                const ImVec2 a = snapped({s.box.x, s.box.y}),
-                             b = snapped({s.box.x + s.box.w, s.box.y + s.box.h});
-                return rounded_rect(a, b, ui_.px(s.radius));
-            }
-            case ShapeKind::circle:
-                return circle(at({s.box.x + s.box.w / 2, s.box.y + s.box.h / 2}), ui_.px(s.box.w / 2));
-            case ShapeKind::bezier:
-                if (s.points.size() == 4) {
-                    return bezier(at(s.points[0]), at(s.points[1]), at(s.points[2]), at(s.points[3]));
-                }
-                break;
-            default:
-                break;
-        }
-        std::vector<ImVec2> path;
-        path.reserve(s.points.size());
-        for (const Point p : s.points) path.push_back(at(p));
-        // Straight lines along an axis stand on whole pixels: else they blur over two.
-        if (path.size() == 2 && (path[0].x == path[1].x || path[0].y == path[1].y)) {
-            for (ImVec2& p : path) p = {std::floor(p.x) + 0.5F, std::floor(p.y) + 0.5F};
-        }
-        return path;
+        stroke(*ui_.draw, path, closed, s.stroke_style, colour, width, ui_.scale);
     }
 
     void fill(const Shape& s, const std::vector<ImVec2>& path) {
         const ImU32 colour = ui_.colour(s.fill, s.fill_alpha);
         if (s.kind == ShapeKind::rect) {
-            ui_.draw->AddRectFilled(snapped({s.box.x, s.box.y}),
-                                    snapped({s.box.x + s.box.w, s.box.y + s.box.h}), colour,
+            ui_.draw->AddRectFilled(on_.snapped({s.box.x, s.box.y}),
+                                    on_.snapped({s.box.x + s.box.w, s.box.y + s.box.h}), colour,
                                     ui_.px(s.radius));
         } else if (s.kind == ShapeKind::circle) {
-            ui_.draw->AddCircleFilled(at({s.box.x + s.box.w / 2, s.box.y + s.box.h / 2}), ui_.px(s.box.w / 2),
-                                      colour, 0);
+            ui_.draw->AddCircleFilled(on_.middle(s.box), ui_.px(s.box.w / 2), colour, 0);
         } else {
             fill_polygon(*ui_.draw, path, colour);
         }
@@ -130,7 +117,7 @@ class Renderer {
         const ImU32 line = Ui::pack(look.line, look.alpha);
         const float step = ui_.px(look.step), width = ui_.px(look.width);
         const Rect box = bounds(s);
-        const ImVec2 low = snapped({box.x, box.y}), high = snapped({box.x + box.w, box.y + box.h});
+        const ImVec2 low = on_.snapped({box.x, box.y}), high = on_.snapped({box.x + box.w, box.y + box.h});
         hatch(*ui_.draw, low, high, step, line, width, false);
         if (s.pattern == Fill::cross_hatch) hatch(*ui_.draw, low, high, step, line, width, true);
     }
@@ -147,8 +134,9 @@ class Renderer {
             ui_.overflows.push_back({ui_.panel, s.text, x < 0 ? wide - x : x + wide, picture_.width});
         }
         if (hidden(s)) return;  // measured all the same: what does not fit is told wherever it stands
+        batches_.flush();
         const float size = ui_.fonts.pixels(s.face);
-        const ImVec2 top = at({x, s.box.y + s.box.h / 2});
+        const ImVec2 top = on_.at({x, s.box.y + s.box.h / 2});
         const std::string words = printable(s.text);
         ui_.draw->AddText(ui_.fonts.font(s.face), size, {std::round(top.x), std::round(top.y - size / 2)},
                           text_colour(s), words.data(), words.data() + words.size());
@@ -172,7 +160,8 @@ class Renderer {
 
     Ui& ui_;
     const view::Picture& picture_;
-    Point origin_;
+    OnScreen on_;
+    Batches batches_;
     std::vector<const Shape*> fills_;
 };
 

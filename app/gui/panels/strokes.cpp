@@ -9,6 +9,7 @@ namespace meshscope::panels {
 namespace {
 
 constexpr float kPi = 3.14159265F;
+constexpr float kApartPx = 0.01F;  ///< points of a path
 
 float length(ImVec2 a, ImVec2 b) {
     return std::hypot(b.x - a.x, b.y - a.y);
@@ -28,8 +29,11 @@ void dash(ImDrawList& list, const std::vector<ImVec2>& path, bool closed, const 
         const float whole = length(a, b);
         for (float at = 0; at < whole;) {
             const float step = std::min(left, whole - at);
-            if (part % 2 == 0)
-                list.AddLine(between(a, b, at / whole), between(a, b, (at + step) / whole), colour, width);
+            if (part % 2 == 0) {
+                // Not AddLine: it moves lines by half a pixel, off the path.
+                const ImVec2 ends[] = {between(a, b, at / whole), between(a, b, (at + step) / whole)};
+                compat::polyline(list, ends, 2, colour, false, width);
+            }
             at += step;
             left -= step;
             if (left <= 0) {
@@ -60,6 +64,8 @@ std::vector<ImVec2> rounded_rect(ImVec2 a, ImVec2 b, float radius) {
     // Strokes of one pixel are sharp when the path runs through pixel centres.
     a = {a.x + 0.5F, a.y + 0.5F};
     b = {b.x - 0.5F, b.y - 0.5F};
+    // One pixel wide or high: a line. As a box its corners would have no direction.
+    if (std::abs(b.x - a.x) < kApartPx || std::abs(b.y - a.y) < kApartPx) return {a, b};
     radius = std::max(0.0F, std::min({radius, (b.x - a.x) / 2, (b.y - a.y) / 2}));
     if (radius < 0.5F) return {a, {b.x, a.y}, b, {a.x, b.y}};
     std::vector<ImVec2> path;
@@ -73,10 +79,13 @@ std::vector<ImVec2> rounded_rect(ImVec2 a, ImVec2 b, float radius) {
             const float angle =
                 kPi / 2 *
                 (static_cast<float>(corner) - 1 + static_cast<float>(i) / static_cast<float>(steps));
-            path.push_back(
-                {centres[corner].x + radius * std::cos(angle), centres[corner].y + radius * std::sin(angle)});
+            const ImVec2 p{centres[corner].x + radius * std::cos(angle),
+                           centres[corner].y + radius * std::sin(angle)};
+            // A capsule's corners meet: two points in one place have no direction, and a spike grows there.
+            if (path.empty() || length(path.back(), p) > kApartPx) path.push_back(p);
         }
     }
+    if (length(path.back(), path.front()) <= kApartPx) path.pop_back();
     return path;
 }
 
@@ -101,21 +110,29 @@ std::vector<ImVec2> bezier(ImVec2 a, ImVec2 b, ImVec2 c, ImVec2 d) {
     return path;
 }
 
+std::vector<float> dash_pattern(view::Stroke style, float scale) {
+    switch (style) {
+        case view::Stroke::dotted:
+            return {2 * scale, 4 * scale};
+        case view::Stroke::dash_dot:
+            return {7 * scale, 3 * scale, 2 * scale, 3 * scale};
+        default:
+            return {5 * scale, 4 * scale};
+    }
+}
+
 void stroke(ImDrawList& list, const std::vector<ImVec2>& path, bool closed, view::Stroke style, ImU32 colour,
             float width, float scale) {
     const auto count = static_cast<int>(path.size());
+    closed = closed && count > 2;
     switch (style) {
         case view::Stroke::solid:
             compat::polyline(list, path.data(), count, colour, closed, width);
             return;
         case view::Stroke::dashed:
-            dash(list, path, closed, {5 * scale, 4 * scale}, colour, width);
-            return;
         case view::Stroke::dotted:
-            dash(list, path, closed, {2 * scale, 4 * scale}, colour, width);
-            return;
         case view::Stroke::dash_dot:
-            dash(list, path, closed, {7 * scale, 3 * scale, 2 * scale, 3 * scale}, colour, width);
+            dash(list, path, closed, dash_pattern(style, scale), colour, width);
             return;
         case view::Stroke::double_line: {
             const float apart = std::max(width, 1.5F * scale);
@@ -213,10 +230,14 @@ void fill_polygon(ImDrawList& list, const std::vector<ImVec2>& path, ImU32 colou
     if (p.size() == 3) list.AddTriangleFilled(p[0], p[1], p[2], colour);
 }
 
+float hatch_step(float step) {
+    return std::max(step, 2.0F) * 1.4142F;
+}
+
 void hatch(ImDrawList& list, ImVec2 a, ImVec2 b, float step, ImU32 colour, float width, bool falling) {
     if (b.x - a.x < 1 || b.y - a.y < 1) return;
     list.PushClipRect(a, b, true);
-    step = std::max(step, 2.0F) * 1.4142F;  // along the edge, so that lines are `step` apart
+    step = hatch_step(step);
     if (falling) {
         // x − y = k·step
         const float low = std::floor((a.x - b.y) / step) * step, high = b.x - a.y;

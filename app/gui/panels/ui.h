@@ -12,6 +12,7 @@
 #include "app/gui/view/memo.h"
 #include "app/gui/view/picture.h"
 #include "app/gui/window/fonts.h"
+#include "app/gui/window/looks.h"
 #include "app/gui/window/theme.h"
 
 namespace meshscope::panels {
@@ -53,6 +54,7 @@ class Ui {
 
     view::Memo* memo = nullptr;            ///< for the views' Input
     ImDrawList* draw = nullptr;            ///< of the window being drawn
+    window::Looks* looks = nullptr;        ///< what shaders draw; null: everything is drawn plainly
     std::string panel;                     ///< whose turn it is: named in overflow records
     std::vector<session::Action> actions;  ///< what the user did in this frame, in order
     std::vector<Overflow> overflows;

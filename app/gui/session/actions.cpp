@@ -242,6 +242,7 @@ struct Applier {
         effects.open.clear();
         effects.beside.clear();
     }
+    void operator()(const SetPlain& a) const { s.plain = a.plain; }
     void operator()(const SetReducedMotion& a) const { s.reduced_motion = a.reduced; }
     void operator()(const ToggleExport&) const {
         if (s.export_sheet) return s.export_sheet.reset();

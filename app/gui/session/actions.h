@@ -174,6 +174,10 @@ struct CancelLoading {};
 struct ShowLoading {
     std::optional<Loading> loading;
 };
+/// Pictures are drawn without shaders, or with them again.
+struct SetPlain {
+    bool plain;
+};
 struct SetReducedMotion {
     bool reduced;
 };
@@ -232,11 +236,11 @@ using AnyAction = std::variant<
     ShowRunOfStep, GoToEnd, ToggleEnd, Guess, ShowHint, Check, Reveal, SetRange, SetSplit, ToggleLesson,
     ToggleDrawer, ToggleKeySheet, DismissError, ShowToast, CopyText, OpenPath, CloseDocument, ShowDocument,
     OpenBeside, AddDocument, BringToFront, SelectInRun, CloseRun, SetLaneRank, ShowError, ShowLoading,
-    CancelLoading, SetReducedMotion, ToggleExport, StartExport, AskReplace, CancelExport, ShowExporting,
-    TogglePalette, TogglePresenter, ToggleNotes, CopyView, CopyCommand, Remember, RestoreViewpoint,
-    OfferLessons, WantPictures, ShowLessonPicture, OpenMesh, AskPath, Tick, ToggleSandbox, StartExercise,
-    EditSandbox, UndoEdit, RedoEdit, RunSandbox, StopRun, AskWhatIf, AskCall, AskSave, SaveSandbox,
-    ShowRunning, RunEnded, RunRefused, SaveEnded, StartLive, LetGo, StopLive, ShowLive>;
+    CancelLoading, SetReducedMotion, SetPlain, ToggleExport, StartExport, AskReplace, CancelExport,
+    ShowExporting, TogglePalette, TogglePresenter, ToggleNotes, CopyView, CopyCommand, Remember,
+    RestoreViewpoint, OfferLessons, WantPictures, ShowLessonPicture, OpenMesh, AskPath, Tick, ToggleSandbox,
+    StartExercise, EditSandbox, UndoEdit, RedoEdit, RunSandbox, StopRun, AskWhatIf, AskCall, AskSave,
+    SaveSandbox, ShowRunning, RunEnded, RunRefused, SaveEnded, StartLive, LetGo, StopLive, ShowLive>;
 
 /// Any of them. How a variant of so many kinds is copied, moved and put away is compiled once, not in every
 /// panel that acts.

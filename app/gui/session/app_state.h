@@ -180,6 +180,7 @@ struct AppState {
     window::ThemeKind theme = window::ThemeKind::dark;
     float scale = 1;
     bool reduced_motion = false;
+    bool plain = false;  ///< pictures are drawn without shaders
 
     view::ViewKind view = view::ViewKind::mesh;
     time::ClockKind clock = time::ClockKind::modelled;

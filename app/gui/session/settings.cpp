@@ -253,6 +253,7 @@ ReadSettings parse_settings(const std::string& text, bool& broken) {
             in.wrong("text_size");
     }
     s.reduced_motion = in.get<bool>("reduced_motion");
+    s.plain = in.get<bool>("plain");
     if (const auto size = in.get<std::vector<double>>("window")) {
         if (size->size() == 2 && (*size)[0] >= 320 && (*size)[1] >= 200 && (*size)[0] <= 16384 &&
             (*size)[1] <= 16384) {
@@ -319,6 +320,7 @@ std::string settings_text(const Settings& s) {
     if (s.theme) json["theme"] = kThemes[static_cast<std::size_t>(*s.theme)];
     if (s.scale) json["text_size"] = *s.scale;
     if (s.reduced_motion) json["reduced_motion"] = *s.reduced_motion;
+    if (s.plain) json["plain"] = *s.plain;
     if (s.width > 0) json["window"] = {s.width, s.height};
     if (!s.remembered.folder.empty()) json["folder"] = s.remembered.folder;
     ordered_json keys = ordered_json::object();
@@ -363,6 +365,7 @@ Settings settings_of(const AppState& state, const Settings& before) {
     s.theme = state.theme;
     s.scale = state.scale;
     s.reduced_motion = state.reduced_motion;
+    if (before.plain || state.plain) s.plain = state.plain;
     s.remembered = state.remembered;
     std::error_code error;
     for (Recent& recent : s.remembered.recent)
@@ -381,6 +384,7 @@ std::vector<Action> start_actions(const Settings& s) {
     if (s.theme) actions.push_back(SetTheme{*s.theme});
     if (s.scale) actions.push_back(SetScale{*s.scale});
     if (s.reduced_motion) actions.push_back(SetReducedMotion{*s.reduced_motion});
+    if (s.plain) actions.push_back(SetPlain{*s.plain});
     return actions;
 }
 

@@ -24,6 +24,7 @@ struct Settings {
     std::optional<window::ThemeKind> theme;
     std::optional<float> scale;
     std::optional<bool> reduced_motion;
+    std::optional<bool> plain;
     int width = 0, height = 0;  ///< of the window, pixels; 0: not known
     Remembered remembered;
     /// Where the reader looked in each document, newest first.

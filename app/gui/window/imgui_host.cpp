@@ -93,9 +93,11 @@ void GlHost::attach(GLFWwindow* window) {
     // Later on the atlas may be built anew before the next frame, which then needs something to put it in.
     if (ImGui::GetFrameCount() > 0) ImGui_ImplOpenGL3_CreateDeviceObjects();
     attached_ = true;
+    looks_ = std::make_unique<Looks>(shader_version());
 }
 
 void GlHost::detach() {
+    looks_.reset();
     ImGui_ImplOpenGL3_Shutdown();
     if (window_ != nullptr) ImGui_ImplGlfw_Shutdown();
     window_ = nullptr;
@@ -105,6 +107,7 @@ void GlHost::detach() {
 void GlHost::begin(int width, int height, float delta_s) {
     ImGui_ImplOpenGL3_NewFrame();
     if (window_ != nullptr) ImGui_ImplGlfw_NewFrame();
+    if (looks_) looks_->begin_frame();
     ImGuiHost::begin(width, height, window_ != nullptr ? 0.0F : delta_s);
 }
 
@@ -114,6 +117,7 @@ void GlHost::draw(ImDrawData* data, int width, int height, Rgb clear) const {
     glClearColor(static_cast<float>(clear.r) / 255.0F, static_cast<float>(clear.g) / 255.0F,
                  static_cast<float>(clear.b) / 255.0F, 1.0F);
     glClear(GL_COLOR_BUFFER_BIT);
+    if (looks_) looks_->upload();
     ImGui_ImplOpenGL3_RenderDrawData(data);
 }
 

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "app/gui/window/fonts.h"
+#include "app/gui/window/looks.h"
 #include "app/gui/window/theme.h"
 #include "core/base/message.h"
 
@@ -32,6 +34,9 @@ class ImGuiHost {
     /// Ends the frame and gives what is to be drawn.
     virtual ImDrawData* end();
 
+    /// What shaders draw; null where there are none.
+    virtual Looks* looks() { return nullptr; }
+
     FontSet& fonts() { return fonts_; }
     const FontSet& fonts() const { return fonts_; }
 
@@ -54,6 +59,7 @@ class GlHost final : public ImGuiHost {
     explicit GlHost(GLFWwindow* window);  ///< null: headless
     ~GlHost() override;
     void begin(int width, int height, float delta_s) override;
+    Looks* looks() override { return looks_.get(); }
     /// Draws onto the bound target after clearing it with the theme's scene colour.
     void draw(ImDrawData* data, int width, int height, Rgb clear) const;
 
@@ -68,6 +74,7 @@ class GlHost final : public ImGuiHost {
   private:
     GLFWwindow* window_ = nullptr;
     bool attached_ = false;
+    std::unique_ptr<Looks> looks_;
 };
 
 }  // namespace meshscope::window
