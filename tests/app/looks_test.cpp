@@ -229,7 +229,7 @@ struct LookCase {
 const std::vector<LookCase>& look_cases() {
     static const std::vector<LookCase> cases{{Look::bars, bars, 0.004, 0.002},
                                              {Look::chunks, chunks, 0.07, 0.015},
-                                             {Look::hatch, hatches, 0.002, 0.0005},
+                                             {Look::hatch, hatches, 0.004, 0.002},
                                              {Look::dashes, dashes, 0.07, 0.03},
                                              {Look::heat, matrices, 0.03, 0.001}};
     return cases;
