@@ -141,7 +141,7 @@ TEST_CASE("the page is the one that is named, else beside the program, else in t
     CHECK(found(template_path()) == template_path());
 }
 
-TEST_CASE("a run too large for a page is refused with the steps that would fit; those are taken") {
+TEST_CASE("a run too large for a page is refused with the steps that would fit, and those are taken") {
     const i18n::Catalogue catalogue = i18n::Catalogue::embedded();
     trace::Trace large = trace::example::large(2, 300'000, 0);  // ten steps of 60,000 events
     try {

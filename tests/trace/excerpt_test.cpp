@@ -98,7 +98,7 @@ TEST_CASE("the ledger of an excerpt begins with what was allocated and not yet f
     CHECK(part.ranks[0].memory.size() < whole.ranks[0].memory.size());
 }
 
-TEST_CASE("an excerpt can be played, written, read and cut again; its time begins with it") {
+TEST_CASE("an excerpt can be played, written, read and cut again, and its time begins with it") {
     const trace::Trace part = trace::excerpt(five_steps(), {1, 4});
     const time::Clock clock = time::modelled(part, time::classroom());
     CHECK(clock.end_ns > 0);
@@ -117,7 +117,7 @@ TEST_CASE("an excerpt can be played, written, read and cut again; its time begin
     CHECK(refusal(part, {3, 5}) == "trace.no_such_steps");
 }
 
-TEST_CASE("set-up goes with the first step; a run that went on from a checkpoint is no excerpt") {
+TEST_CASE("set-up goes with the first step, and a run that went on from a checkpoint is no excerpt") {
     const auto ddp = test::run_text(R"(
 format = 1
 model = { kind = "toy", seed = 1 }
