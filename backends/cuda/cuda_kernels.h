@@ -44,7 +44,8 @@ class CudaKernels final : public tensor::KernelWork {
     void columns(int32_t kernel, DType dtype, const MeshscopeColumns& p) const;
     void product(DType dtype, const MeshscopeGpuProduct& product) const;
     /// Enqueues the check of indices against `rows`.
-    void check_indices(std::string_view kernel, const tensor::Tensor& indices, int64_t rows) const;
+    void check_indices(std::string_view kernel, const tensor::Tensor& indices, int64_t rows,
+                       bool may_be_ignored = false) const;
     void embed(std::string_view kernel, const tensor::Tensor& y, const tensor::Tensor& table,
                const tensor::Tensor& indices, int64_t first, bool checks) const;
     void embed_backward(std::string_view kernel, const tensor::Tensor& dtable, const tensor::Tensor& dy,
@@ -54,7 +55,7 @@ class CudaKernels final : public tensor::KernelWork {
                const tensor::Tensor& loss) const;
     void entropy_backward(std::string_view kernel, const tensor::Tensor& dlogits, const tensor::Tensor& dloss,
                           const tensor::Tensor& logits, const tensor::Tensor& lse,
-                          const tensor::Tensor& targets, int64_t first, bool whole) const;
+                          const tensor::Tensor& targets, int64_t first, double divisor, bool whole) const;
 
     const CudaDevice* device_;
 };

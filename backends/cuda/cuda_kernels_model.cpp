@@ -201,8 +201,12 @@ void CudaKernels::attention_backward(const Tensor& dq, const Tensor& dk, const T
 
 // tables ----------------------------------------------------------------------------------------------------
 
-void CudaKernels::check_indices(std::string_view kernel, const Tensor& indices, int64_t rows) const {
+static_assert(MESHSCOPE_IGNORED_TARGET == tensor::kIgnoredTarget);
+
+void CudaKernels::check_indices(std::string_view kernel, const Tensor& indices, int64_t rows,
+                                bool may_be_ignored) const {
     MeshscopeIndices p{};
+    p.may_be_ignored = may_be_ignored ? 1 : 0;
     p.indices = integers(indices);
     p.n = indices.n_elements();
     p.table_rows = rows;

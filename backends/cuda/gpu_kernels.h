@@ -141,6 +141,9 @@ typedef struct {
 } MeshscopeTotal;
 
 /// What the first bad index was; zeros: none yet.
+/* tensor::kIgnoredTarget */
+#define MESHSCOPE_IGNORED_TARGET (-100)
+
 typedef struct {
     int64_t call; /* as numbered by who launched */
     int64_t index;
@@ -155,6 +158,7 @@ typedef struct {
     int64_t first; /* of the table's rows among the indices; others become zero */
     int64_t call;
     int32_t accumulate;
+    int32_t may_be_ignored; /* check: MESHSCOPE_IGNORED_TARGET is none of the wrong ones */
 } MeshscopeIndices;
 
 typedef struct {
@@ -198,8 +202,11 @@ typedef struct {
     const int64_t* targets;
     float *lse, *largest, *sums, *picked;
     double* losses;
+    double divisor;
     int64_t rows, classes, first;
-    int32_t whole; /* backward, bfloat16: log p and dloss / N are rounded, as PyTorch's two operations do */
+    int32_t
+        whole; /* backward, bfloat16: log p and dloss / divisor are rounded, as PyTorch's two operations do */
+    int32_t float_loss; /* the loss is float32 whatever the logits are */
 } MeshscopeEntropy;
 
 typedef struct {

@@ -86,6 +86,35 @@ void megatron_strategy(const Table& args, Job& job) {
         args.unsaid_if_set(key);
 }
 
+/// Layers of the first and of the last stage apart, the others' even: get_num_layers_to_build() of
+/// megatron/core/transformer/transformer_block.py. False where the arguments say nothing of them, or of
+/// virtual stages too.
+bool megatron_ends(const Table& args, Job& job, int64_t pp, bool virtual_stages) {
+    const char* const of_first = "--decoder-first-pipeline-num-layers";
+    const char* const of_last = "--decoder-last-pipeline-num-layers";
+    const auto first = args.whole(of_first), last = args.whole(of_last);
+    const auto layers = job.facts.whole("model.layers");
+    if ((!first && !last) || !layers || virtual_stages || pp < 2) return false;
+    const int64_t others = pp - (first ? 1 : 0) - (last ? 1 : 0);
+    const int64_t rest = *layers - first.value_or(0) - last.value_or(0);
+    const char* const key = first ? of_first : of_last;
+    if (others == 0 ? rest != 0 : rest < others || rest % others != 0) {
+        args.report({"jobs.layers",
+                     {{"layers", rest}, {"pp", others}, {"each", int64_t{1}}, {"key", std::string(key)}}},
+                    {"jobs.hint.ends", {}});
+        return true;
+    }
+    std::string stages;
+    for (int64_t stage = 0; stage < pp; ++stage) {
+        const bool is_first = stage == 0 && first, is_last = stage + 1 == pp && last;
+        stages += (stage == 0 ? "" : ", ") + std::to_string(is_first  ? *first
+                                                            : is_last ? *last
+                                                                      : rest / others);
+    }
+    args.put(key, "stage_layers", "[" + stages + "]");
+    return true;
+}
+
 /// Virtual stages, and stages that hold different numbers of layers.
 void megatron_pipeline(const Table& args, Job& job) {
     const int64_t pp = job.facts.whole("pp").value_or(1);
@@ -119,9 +148,11 @@ void megatron_pipeline(const Table& args, Job& job) {
             args.put(by_layout, "stages_per_rank", *stages / pp);
         args.unsaid(by_layout, {"jobs.why.uneven", {}});
     }
+    if (!megatron_ends(args, job, pp, ways > 0))
+        for (const char* key : {"--decoder-first-pipeline-num-layers", "--decoder-last-pipeline-num-layers"})
+            args.unsaid_if_set(key, {"jobs.why.uneven", {}});
     for (const char* key :
-         {"--decoder-first-pipeline-num-layers", "--decoder-last-pipeline-num-layers",
-          "--account-for-embedding-in-pipeline-split", "--account-for-loss-in-pipeline-split"})
+         {"--account-for-embedding-in-pipeline-split", "--account-for-loss-in-pipeline-split"})
         args.unsaid_if_set(key, {"jobs.why.uneven", {}});
     fall_back(job, "stages_per_rank", int64_t{1}, by_stages);
     if (job.facts.whole("stages_per_rank").value_or(1) == 1 && pp > 1 && ways == 0) {

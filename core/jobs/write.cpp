@@ -223,6 +223,8 @@ void write_parallel(const Job& job, Writer& out) {
         out.fact("schedule", "schedule");
         out.fact("microbatches", "accumulate");
         if (facts.whole("stages_per_rank").value_or(1) > 1) out.fact("stages_per_rank", "stages_per_rank");
+        if (const Fact* const layers = facts.find("stage_layers"))
+            out.line("stage_layers", std::get<std::string>(layers->value), &layers->origin);
     }
     if (facts.whole("tp").value_or(1) > 1) {
         out.fact("sequence_parallel", "sequence_parallel");

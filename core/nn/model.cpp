@@ -1,5 +1,6 @@
 #include "core/nn/model.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -57,8 +58,12 @@ void Model::keep_pieces(bool embed, int64_t first, int64_t end, bool head) {
     for (int64_t i = 0; i < n_layers(); ++i) take(i >= first && i < end, layer_parameters(i));
     take(head, head_parameters());
     for (const Parameter* parameter : kept)
-        if (dropped.contains(parameter))
+        if (dropped.contains(parameter) && parameter != tied_)
             throw InvalidArgument({"model.tied_apart", {{"parameter", parameter->name}}});
+    if (tied_ != nullptr) {
+        tied_->shared = embed != head;
+        tied_->tied_copy = head && !embed;
+    }
 
     std::vector<std::unique_ptr<Parameter>> all = std::move(owned_);
     owned_.clear();
@@ -70,9 +75,15 @@ void Model::keep_pieces(bool embed, int64_t first, int64_t end, bool head) {
         parameter->index = static_cast<int32_t>(owned_.size());
         owned_.push_back(std::move(parameter));
     }
+    const auto belongs_to = [](const std::vector<Module*>& piece, const Module* child) {
+        return std::ranges::find(piece, child) != piece.end();
+    };
     std::erase_if(children_, [&](const Module* child) {
         const std::vector<Parameter*> theirs = child->parameters();
-        return !theirs.empty() && !kept.contains(theirs.front());
+        if (theirs.empty()) return false;
+        // A tied parameter alone does not tell whose it is.
+        if (theirs.front() == tied_ && (belongs_to(embed_modules_, child) ? !embed : !head)) return true;
+        return !kept.contains(theirs.front());
     });
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/nn/layers/attention.h"
+#include "core/nn/layers/loss.h"
 #include "core/nn/model/spec.h"
 #include "core/nn/module.h"
 #include "core/nn/tape.h"
@@ -56,6 +57,8 @@ class Model : public Module {
     /// What a model of tokens computes its loss with, from (…, classes) logits and (…) targets, where
     /// parallelism has cut the logits; empty: cross_entropy(). It releases nothing.
     std::function<Variable(Tape&, Variable logits, const Tensor& targets)> own_criterion;
+    /// What the criterion of a model of tokens makes of its rows' losses.
+    LossForm loss_form;
 
     /// The modules whose parameters each piece uses. A tied parameter is in two pieces: embed's and head's.
     const std::vector<Module*>& layer_modules(int64_t i) const {
@@ -64,6 +67,8 @@ class Model : public Module {
     std::vector<Parameter*> embed_parameters() const { return parameters_of(embed_modules_); }
     std::vector<Parameter*> layer_parameters(int64_t i) const { return parameters_of(layer_modules(i)); }
     std::vector<Parameter*> head_parameters() const { return parameters_of(head_modules_); }
+    /// The parameter that embed and head share; null: they share none.
+    Parameter* tied() const { return tied_; }
 
     /// What data of `batch` samples must look like, and of which type their numbers are.
     virtual Shape input_shape(int64_t batch) const = 0;
@@ -85,8 +90,9 @@ class Model : public Module {
     /// Leaves the model with the pieces of one pipeline stage: layers [first, end), embed and head where
     /// asked. all_parameters() are those of these pieces, indices anew from 0 (whole_index stays); find()
     /// finds their modules only; n_layers() and the layers' numbers stay the whole model's. The other pieces
-    /// must not be run any more. Before values and hooks. Throws InvalidArgument ("model.tied_apart") where a
-    /// parameter is used on both sides of the cut.
+    /// must not be run any more. Before values and hooks. A parameter that embed and head share stays in
+    /// both (tied()). Throws InvalidArgument ("model.tied_apart") where another one is used on both sides of
+    /// the cut.
     void keep_pieces(bool embed, int64_t first, int64_t end, bool head);
 
   protected:
@@ -112,6 +118,8 @@ class Model : public Module {
     std::vector<Module*> embed_modules_;
     std::vector<std::vector<Module*>> layer_modules_;
     std::vector<Module*> head_modules_;
+
+    Parameter* tied_ = nullptr;
 
   private:
     Buffer* add_buffer(std::string name, Shape shape, float first, DType dtype);

@@ -45,6 +45,10 @@ struct Parameter {
     Box box{};    ///< which part of the model's array it is: all of it unless tensor parallelism cut it
     Initial initial = Initial::uniform;  ///< how its first values are drawn
     int32_t whole_index = 0;  ///< its index in the whole model, where this one keeps some of its pieces only
+    /// Tied, and on two stages of a pipeline: each has its own copy, and the first stage's is the one that
+    /// answers for it.
+    bool shared = false;
+    bool tied_copy = false;  ///< the last stage's
     /// What parallelism does to each gradient that a use of it gives, in place, before anything else sees it.
     std::function<void(Tape&, const Tensor& grad)> map_grad = {};
 };

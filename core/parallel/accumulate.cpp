@@ -3,19 +3,24 @@
 namespace meshscope::parallel {
 
 Accumulate::Accumulate(const RankContext& context, nn::Model& model, std::unique_ptr<Strategy> strategy,
-                       int32_t microbatches)
-    : context_(context), model_(model), strategy_(std::move(strategy)), microbatches_(microbatches) {}
+                       int32_t microbatches, StepLoss::Options loss)
+    : context_(context),
+      model_(model),
+      strategy_(std::move(strategy)),
+      microbatches_(microbatches),
+      loss_(context_, std::move(loss), microbatches) {}
 
 std::optional<double> Accumulate::run(int32_t step, const Tensor& x, const Tensor& y) {
     const int64_t rows = x.shape().at(0) / microbatches_;
+    loss_.begin(y);
     double loss = 0;
     for (int32_t m = 0; m < microbatches_; ++m)
         loss += run_microbatch({step, m, m + 1 == microbatches_}, x.narrow(m * rows, rows),
                                y.narrow(m * rows, rows));
-    return loss / microbatches_;
+    return loss_.of_step(loss);
 }
 
-/// Forward and backward; returns the undivided loss.
+/// Forward and backward; returns the micro-batch's loss.
 double Accumulate::run_microbatch(const Pass& pass, const Tensor& x, const Tensor& y) {
     trace::Recorder* const recorder = context_.recorder;
     if (recorder) {
@@ -30,11 +35,12 @@ double Accumulate::run_microbatch(const Pass& pass, const Tensor& x, const Tenso
         context_.watcher->at(pass.step, pass.microbatch, Phase::forward);
         context_.watcher->watch(tape);
     }
+    loss_.prepare(model_, y);
     const nn::Variable loss = model_.loss(tape, input, y);
     const double value = tape.value(loss).item();
     if (recorder) recorder->set_phase(Phase::backward);
     if (context_.watcher) context_.watcher->at(pass.step, pass.microbatch, Phase::backward);
-    tape.backward(loss, 1.0F / static_cast<float>(microbatches_));
+    tape.backward(loss, loss_.seed());
     strategy_->after_backward(pass);
     return value;
 }

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "core/parallel/step_loss.h"
 #include "core/parallel/step_runner.h"
 
 namespace meshscope::parallel {
@@ -12,7 +13,7 @@ class Accumulate final : public StepRunner {
   public:
     /// `model` outlives it.
     Accumulate(const RankContext& context, nn::Model& model, std::unique_ptr<Strategy> strategy,
-               int32_t microbatches);
+               int32_t microbatches, StepLoss::Options loss = {});
 
     void load(const InitialValues& values) override { strategy_->load(values); }
     const std::vector<LocalParameter>& local_parameters() const override {
@@ -40,6 +41,7 @@ class Accumulate final : public StepRunner {
     nn::Model& model_;
     std::unique_ptr<Strategy> strategy_;
     int32_t microbatches_;
+    StepLoss loss_;
 };
 
 }  // namespace meshscope::parallel

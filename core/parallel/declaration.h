@@ -17,6 +17,7 @@
 #include "core/parallel/fsdp2/options.h"
 #include "core/parallel/mixed_precision.h"
 #include "core/parallel/pipeline/schedule.h"
+#include "core/parallel/step_loss.h"
 #include "core/parallel/strategy.h"
 #include "core/parallel/strategy_key.h"
 #include "core/parallel/tensor/options.h"
@@ -47,6 +48,7 @@ struct StrategyOptions {
     ContextParallelOptions context;  ///< over the mesh dim cp
     pipeline::PipelineOptions pipeline;  ///< over the mesh dim pp
     nn::Recompute recompute = nn::Recompute::none;  ///< of each layer
+    LossMean loss_mean = LossMean::tokens;          ///< where some targets count nothing
 
     /// 0: units are not chosen by size.
     int64_t unit_min_elements() const { return wrap_by_size ? wrap_min_elements : 0; }
@@ -70,6 +72,8 @@ struct Declaration {
     std::span<const StrategyKey> keys = {};
     bool compared = false;      ///< can be listed in [compare] strategies: it needs no keys
     bool in_pipelines = false;  ///< a stage of a pipeline may have it
+    /// Of a parameter that two stages share, ranks of the same place hold the same part, and its gradient's.
+    bool (*shares_between_stages)(const StrategyOptions&) = nullptr;  ///< null: no
     std::string_view hybrid_word = {};  ///< its name on a mesh of replicate and shard, where it has one: HSDP
     bool data_parallel = true;          ///< its ranks share out the batch; false: all compute the same
     bool one_process = false;           ///< its ranks are the devices of one process (DataParallel)

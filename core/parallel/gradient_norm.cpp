@@ -9,8 +9,9 @@ namespace meshscope::parallel {
 namespace {
 
 /// Adds a parameter's squares to those of whole parameters, or of cut ones, which are summed over the tp
-/// ranks: there each of a part's copies stands for its share.
+/// ranks: there each of a part's copies stands for its share. The copy of a tied parameter is left out.
 void add_squares(double squares, const nn::Parameter& parameter, double& whole, double& cut) {
+    if (parameter.tied_copy) return;
     if (parameter.box.cut())
         cut += squares / static_cast<double>(parameter.box.copies);
     else

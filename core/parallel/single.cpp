@@ -54,6 +54,7 @@ const Declaration kNone{.id = DataStrategy::none,
                         .word = "none",
                         .keys = kNoneKeys,
                         .in_pipelines = true,
+                        .shares_between_stages = [](const StrategyOptions&) { return true; },
                         .data_parallel = false,
                         .batch_norm = true,
                         .refusals =

@@ -48,6 +48,9 @@ struct RankContext {
     std::map<int64_t, comm::ProcessGroup*> shard_parts;
     /// The same of its tp group, where as many neighbours share each key/value head.
     std::map<int64_t, comm::ProcessGroup*> tp_parts{};
+    /// First and last stage of this rank's pipeline, where they share a parameter and lie on two ranks, this
+    /// one among them.
+    comm::ProcessGroup* embedding = nullptr;
     tensor::Allocator* allocator = nullptr;
     trace::Recorder* recorder = nullptr;  ///< may be null
     TapeWatcher* watcher = nullptr;       ///< may be null

@@ -210,7 +210,7 @@ int64_t least_bytes(const scenario::Scenario& s, int32_t ranks_here) {
     const bool one_process = parallel::declaration(s.parallel.data).one_process;
     if (s.model.vocab > 0 && !one_process)  // the last stage's logits
         bytes += sizes.rows / sizes.pieces / sizes.cp * static_cast<double>(s.model.seq) *
-                 static_cast<double>(s.model.vocab) * kFloatBytes * here / sizes.pp /
+                 static_cast<double>(s.model.padded_vocab()) * kFloatBytes * here / sizes.pp /
                  (s.parallel.tensor.loss_parallel ? sizes.tp : 1);
     if (s.data_sampler) bytes += sizes.samples * 8;  // the order of an epoch
     return whole(bytes);
@@ -232,9 +232,9 @@ int64_t generous_bytes(const scenario::Scenario& s, const RunPlace& place) {
     const int64_t width = s.model.heads < 1 ? s.model.dim : std::max(s.model.dim, s.model.query_width());
     const auto dim = static_cast<double>(width), hidden = static_cast<double>(s.model.hidden);
     const auto seq = static_cast<double>(std::max<int64_t>(s.model.seq, 1));
-    const double numbers =
-        seq * ((static_cast<double>(s.model.layers) + 1) * (dim * 32 + hidden * 12) +
-               static_cast<double>(s.model.vocab) * 12 + static_cast<double>(s.model.heads) * seq * 4 + 256);
+    const double numbers = seq * ((static_cast<double>(s.model.layers) + 1) * (dim * 32 + hidden * 12) +
+                                  static_cast<double>(s.model.padded_vocab()) * 12 +
+                                  static_cast<double>(s.model.heads) * seq * 4 + 256);
     double bytes = here * (sizes.parameters * kFloatBytes * 16 +
                            rows * (numbers * kFloatBytes + sizes.sample_bytes * 8));
     bytes += here * static_cast<double>(kRankBytes) * 16 + sizes.samples * 16 * (s.data_sampler ? here : 1);
@@ -338,9 +338,11 @@ double generous_operations(const scenario::Scenario& s) {
     const Sizes sizes = sizes_of(s);
     const auto dim = static_cast<double>(s.model.dim), hidden = static_cast<double>(s.model.hidden);
     const auto seq = static_cast<double>(std::max<int64_t>(s.model.seq, 1));
-    const auto layers = static_cast<double>(s.model.layers), vocab = static_cast<double>(s.model.vocab);
+    const auto layers = static_cast<double>(s.model.layers),
+               vocab = static_cast<double>(s.model.padded_vocab());
     // The last stage has the head too, and stages may be uneven.
-    const double stages = std::max(sizes.pp / 2, 1.0), head = 2 * vocab * dim;
+    const bool told = !s.parallel.pipeline.stage_layers.empty();
+    const double stages = told ? 1.0 : std::max(sizes.pp / 2, 1.0), head = 2 * vocab * dim;
     const double numbers = layers * (dim + hidden) + vocab;
     const double a_token =
         (8 * sizes.parameters + 18 * layers * seq * dim + 64 * numbers) / stages + 8 * head + 64 * vocab;

@@ -6,6 +6,7 @@
 #include "core/mesh/roles.h"
 #include "core/parallel/declaration.h"
 #include "core/parallel/model_declaration.h"
+#include "core/parallel/pipeline/schedule.h"
 #include "core/parallel/tensor/placement.h"
 
 namespace meshscope::run {
@@ -36,6 +37,20 @@ void add_parts(GroupTable& table, const std::vector<int32_t>& wholes, int64_t si
             table.groups.push_back(
                 {name + "/" + std::to_string(size), {begin, begin + static_cast<std::ptrdiff_t>(each)}});
         }
+    }
+}
+
+/// Adds the groups of first and last stage of each pipeline.
+void add_embedding(GroupTable& table, const std::vector<int32_t>& pipelines,
+                   const parallel::pipeline::ScheduleShape& shape) {
+    const std::vector<int32_t> rank_of_stage = parallel::pipeline::rank_of_stage(shape);
+    const auto first = static_cast<std::size_t>(rank_of_stage.front());
+    const auto last = static_cast<std::size_t>(rank_of_stage.back());
+    if (first == last) return;
+    for (const int32_t pipeline : pipelines) {
+        const std::vector<int32_t> ranks = table.groups[static_cast<std::size_t>(pipeline)].ranks;
+        table.embedding.push_back(static_cast<int32_t>(table.groups.size()));
+        table.groups.push_back({"embedding", {ranks[first], ranks[last]}});
     }
 }
 
@@ -126,6 +141,8 @@ GroupTable groups_of(const scenario::Scenario& scenario, const mesh::DeviceMesh&
         if (const int64_t copies = parallel::kv_copies(scenario.model.kv_heads, scenario.mesh_shape[*tp]);
             copies > 1)
             add_parts(table, table.by_dim[*tp], copies, table.tp_parts[copies]);
+    if (const auto& shape = scenario.parallel.pipeline.shape; shape && scenario.model.tied)
+        add_embedding(table, table.by_dim[*mesh::roles_of(scenario.mesh_names).of(mesh::Role::pp)], *shape);
     for (const scenario::Call& call : scenario.calls)
         table.calls.push_back(groups_of_call(table, call, mesh.names()));
     return table;

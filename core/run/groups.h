@@ -35,6 +35,10 @@ struct GroupTable {
     /// The same of the tp groups: the ranks that share each key/value head, "tp/2".
     std::map<int64_t, std::vector<int32_t>> tp_parts;
 
+    /// First and last stage of each pipeline, where they share a tied parameter and are two ranks:
+    /// "embedding".
+    std::vector<int32_t> embedding;
+
     /// [call of Scenario::calls]: the groups whose members make it; where a call names ranks that are no
     /// group of the mesh, one of its own, called "[0, 2]".
     std::vector<std::vector<int32_t>> calls;

@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "core/data/made_data.h"
 #include "core/data/sampler.h"
@@ -16,10 +18,21 @@ namespace meshscope::run {
 /// The data set that [data] kind, samples and seed stand for, with the model's sizes.
 data::MadeData made_data(const scenario::Scenario& scenario, const nn::Model& model);
 
+/// Which targets of made samples count nothing: those of this value, and those behind a sample's end, where x
+/// is token 0. Of tokens only.
+struct Ignored {
+    std::optional<int64_t> value{};
+    std::vector<int64_t> lengths{};  ///< sample i has lengths[i % n] tokens; empty: all of them
+
+    static Ignored of(const scenario::Scenario& scenario) {
+        return {scenario.ignore_index, scenario.data_lengths};
+    }
+};
+
 /// Writes the samples of these numbers to x and y, of the model's types. Either may be undefined: a
 /// pipeline's stage that does not need it.
 void make_batch(const data::MadeData& data, std::span<const int64_t> samples, const tensor::Tensor& x,
-                const tensor::Tensor& y);
+                const tensor::Tensor& y, const Ignored& ignored = {});
 
 /// Made batches, one behind the other in the order of the data set.
 class MadeBatches final : public Batches {
@@ -31,6 +44,7 @@ class MadeBatches final : public Batches {
 
   private:
     data::MadeData data_;
+    Ignored ignored_;
     int64_t global_batch_;
 };
 
@@ -57,6 +71,7 @@ class SampledBatches final : public Batches {
     std::shared_ptr<const data::DistributedSampler> of_epoch(int64_t epoch) const;
 
     data::MadeData data_;
+    Ignored ignored_;
     data::SamplerOptions options_;
     int64_t rows_ = 1;       ///< of a rank in a global batch
     int64_t per_epoch_ = 1;  ///< steps

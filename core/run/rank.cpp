@@ -80,6 +80,10 @@ void TrainingRank::join_groups() {
         context_.shard_parts[size] = join_group(table.of(rank_, indices));
     for (const auto& [size, indices] : table.tp_parts)
         context_.tp_parts[size] = join_group(table.of(rank_, indices));
+    for (const int32_t index : table.embedding) {
+        const std::vector<int32_t>& ranks = table.groups[static_cast<std::size_t>(index)].ranks;
+        if (std::ranges::find(ranks, rank_.value) != ranks.end()) context_.embedding = join_group(index);
+    }
 }
 
 void TrainingRank::run() {

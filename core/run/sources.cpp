@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <set>
 
 #include "core/base/error.h"
 #include "core/data/safetensors.h"
 #include "core/run/made_batches.h"
 #include "core/tensor/host_access.h"
+#include "core/tensor/kernels.h"
 
 namespace meshscope::run {
 namespace {
@@ -136,7 +138,7 @@ std::string file_dtype(DType dtype) {
 class BatchesOfFile final : public Batches {
   public:
     BatchesOfFile(const scenario::Scenario& scenario, const nn::Model& model)
-        : file_(data::read_safetensors(scenario.data_file)) {
+        : file_(data::read_safetensors(scenario.data_file)), ignored_(scenario.ignore_index) {
         FileCheck check(scenario.data_file);
         for (int32_t step = 0; step < scenario.steps; ++step) {
             const std::string number = std::to_string(step);
@@ -144,7 +146,7 @@ class BatchesOfFile final : public Batches {
                               {"x" + number, model.input_shape(scenario.global_batch), model.input_dtype()}));
             y_.push_back(
                 find(check, scenario,
-                     {"y" + number, model.target_shape(scenario.global_batch), model.target_dtype()}));
+                     {"y" + number, model.target_shape(scenario.global_batch), model.target_dtype(), true}));
         }
         check.throw_if_any();
     }
@@ -152,7 +154,10 @@ class BatchesOfFile final : public Batches {
               const tensor::Tensor& y) const override {
         const auto s = static_cast<std::size_t>(step);
         copy_rows(*x_[s], first_row, x);
-        copy_rows(*y_[s], first_row, y);
+        if (y.defined() && ignored_)
+            copy_targets(*y_[s], first_row, y);
+        else
+            copy_rows(*y_[s], first_row, y);
     }
 
   private:
@@ -162,11 +167,21 @@ class BatchesOfFile final : public Batches {
         tensor::write_bytes(to, from.bytes.data() + first_row * row_bytes);
     }
 
+    /// Those that count nothing become tensor::kIgnoredTarget.
+    void copy_targets(const data::NamedTensor& from, int64_t first_row, const tensor::Tensor& to) const {
+        const int64_t row_bytes = static_cast<int64_t>(from.bytes.size()) / from.shape[0];
+        tensor::fill_numbers<int64_t>(to, [&](std::span<int64_t> targets) {
+            std::memcpy(targets.data(), from.bytes.data() + first_row * row_bytes, targets.size_bytes());
+            std::ranges::replace(targets, *ignored_, tensor::kIgnoredTarget);
+        });
+    }
+
     /// An array that the file must have.
     struct Wanted {
         std::string name;
         nn::Shape shape;
         DType dtype;
+        bool targets = false;
     };
 
     const data::NamedTensor* find(FileCheck& check, const scenario::Scenario& scenario,
@@ -181,18 +196,23 @@ class BatchesOfFile final : public Batches {
         else if (found->shape != wanted.shape)
             check.add("data.shape", wanted.name, {{"found", found->shape}, {"shape", wanted.shape}});
         else if (wanted.dtype == DType::int64)
-            check_tokens(check, *found, scenario.model.vocab);
+            check_tokens(check, *found, scenario.model.vocab, wanted.targets ? ignored_ : std::nullopt);
         else
             check_finite(check, "data.not_finite", *found);
         return found;
     }
 
-    /// Names the first token of an array that is not in the vocabulary.
-    static void check_tokens(FileCheck& check, const data::NamedTensor& array, int64_t vocab) {
+    /// Names the first token of an array that is neither in the vocabulary nor `ignored`; or that all are
+    /// ignored.
+    static void check_tokens(FileCheck& check, const data::NamedTensor& array, int64_t vocab,
+                             std::optional<int64_t> ignored) {
         const int64_t n = array.n_elements();
+        int64_t counting = 0;
         for (int64_t i = 0; i < n; ++i) {
             int64_t token = 0;  // the file's bytes need not be aligned
             std::memcpy(&token, array.bytes.data() + i * 8, sizeof token);
+            if (token == ignored) continue;
+            ++counting;
             if (token >= 0 && token < vocab) continue;
             check.add({"data.token",
                        {{"name", array.name},
@@ -202,9 +222,11 @@ class BatchesOfFile final : public Batches {
                         {"last", vocab - 1}}});
             return;
         }
+        if (counting == 0 && n > 0) check.add("data.all_ignored", array.name, {{"ignored", *ignored}});
     }
 
     data::SafetensorsFile file_;
+    std::optional<int64_t> ignored_;
     std::vector<const data::NamedTensor*> x_, y_;  ///< [step]
 };
 

@@ -112,6 +112,7 @@ memory::ModelState zero_formula(const scenario::Scenario& scenario) {
 std::optional<double> activation_formula(const scenario::Scenario& scenario) {
     using parallel::pipeline::ScheduleKind;
     if (!scenario.calls.empty()) return std::nullopt;
+    if (!scenario.parallel.pipeline.stage_layers.empty()) return std::nullopt;  // it counts even stages
     const nn::ModelSpec& model = scenario.model;
     const bool llama = model.kind == "llama";
     if (!llama && model.kind != "gpt") return std::nullopt;

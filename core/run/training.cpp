@@ -63,7 +63,8 @@ bool Training::norms_lie_apart(int64_t tp_ranks) const {
     const auto uneven = [&](int64_t size) { return size % tp_ranks != 0; };
     const bool norms_of_heads = model.qk_norm != nn::QkNorm::none;
     return strategy_.flat && (plan_.scenario.parallel.tensor.sequence_parallel || norms_of_heads) &&
-           (uneven(model.vocab) || uneven(model.hidden) || (model.kind == "gpt" && uneven(model.seq)));
+           (uneven(model.padded_vocab()) || uneven(model.hidden) ||
+            (model.kind == "gpt" && uneven(model.seq)));
 }
 
 /// The model, or a stage's: what cuts its work comes before the data strategy.
@@ -76,19 +77,32 @@ std::unique_ptr<parallel::Strategy> Training::parallelize(nn::Model& part) const
     return strategy_.make(context_, part, scenario.parallel);
 }
 
+/// Gradients of replicas that train apart are averaged over no ranks.
+parallel::StepLoss::Options Training::loss_options() const {
+    parallel::StepLoss::Options loss{.some_ignored = plan_.scenario.ignore_index.has_value(),
+                                     .mean = plan_.scenario.parallel.loss_mean};
+    const bool context_alone = !strategy_.data_parallel && context_parallel_;
+    const bool averaged = strategy_.data_parallel && strategy_.agrees_every == nullptr;
+    if ((averaged && !strategy_.one_process) || context_alone) loss.averaged = context_.groups;
+    return loss;
+}
+
 std::unique_ptr<parallel::StepRunner> Training::make_runner() {
     const Scenario& scenario = plan_.scenario;
     if (strategy_.one_process) {
         nn::checkpoint_layers(*model_, scenario.parallel.recompute);
-        return std::make_unique<parallel::DataParallel>(context_, *model_, rows_, scenario.accumulate);
+        return std::make_unique<parallel::DataParallel>(context_, *model_, rows_, scenario.accumulate,
+                                                        loss_options());
     }
     const auto& shape = scenario.parallel.pipeline.shape;
     if (!shape)
         return std::make_unique<parallel::Accumulate>(context_, *model_, parallelize(*model_),
-                                                      scenario.accumulate);
+                                                      scenario.accumulate, loss_options());
     return std::make_unique<parallel::pipeline::Pipeline>(
         context_, parallel::pipeline::make_schedule(*shape),
-        parallel::pipeline::Microbatch{rows_ / shape->microbatches, scenario.parallel.precision.param},
+        parallel::pipeline::Setup{{rows_ / shape->microbatches, scenario.parallel.precision.param},
+                                  scenario.parallel.pipeline.stage_layers,
+                                  loss_options()},
         [&scenario] { return nn::make_model(scenario.model); },
         [this](nn::Model& stage) { return parallelize(stage); });
 }
@@ -125,7 +139,7 @@ bool Training::answers_for(const parallel::LocalParameter& local) const {
     const mesh::Roles roles = mesh::roles_of(plan_.mesh.names());
     const auto tp = roles.of(mesh::Role::tp), pp = roles.of(mesh::Role::pp);
     if (tp && !local.parameter->box.cut() && !is_first_along(*tp)) return false;
-    if (local.parameter->box.copy > 0) return false;  // the first of its copies answers
+    if (local.parameter->box.copy > 0 || local.parameter->tied_copy) return false;  // the first copy answers
     if (strategy_.data_parallel) return true;
     for (std::size_t d = 0; d < coordinate_.size(); ++d)
         if (d != tp && d != pp && !is_first_along(d)) return false;

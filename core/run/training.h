@@ -54,6 +54,7 @@ class Training {
 
   private:
     std::unique_ptr<parallel::StepRunner> make_runner();
+    parallel::StepLoss::Options loss_options() const;
     std::unique_ptr<parallel::Strategy> parallelize(nn::Model& part) const;
     bool norms_lie_apart(int64_t tp_ranks) const;
     bool is_first_along(std::size_t mesh_dim) const { return coordinate_[mesh_dim] == 0; }

@@ -44,6 +44,7 @@ constexpr Key kKeys[] = {
     {"model", "bias", "boolean", "true for mlp, false for gpt"},
     {"model", "norm", "string", "(none)"},
     {"model", "vocab", "integer", "required for gpt, llama"},
+    {"model", "vocab_multiple", "integer", "1"},
     {"model", "seq", "integer", "required for gpt, llama"},
     {"model", "heads", "integer", "required for gpt, llama"},
     {"model", "kv_heads", "integer", "heads"},
@@ -84,6 +85,8 @@ constexpr Key kKeys[] = {
     {"data", "shuffle", "boolean", "false"},
     {"data", "drop_last", "boolean", "false"},
     {"data", "batches", "array of integers", "(none)"},
+    {"data", "lengths", "array of integers", "(none)"},
+    {"data", "ignore_index", "integer", "-100 with lengths, else none"},
 
     {"train", "steps", "integer", "required"},
     {"train", "global_batch", "integer", "required"},

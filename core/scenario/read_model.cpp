@@ -12,6 +12,7 @@
 #include "core/scenario/given_files.h"
 #include "core/scenario/model_config.h"
 #include "core/scenario/words.h"
+#include "core/tensor/kernels.h"
 
 namespace meshscope::scenario {
 namespace {
@@ -82,6 +83,7 @@ bool read_sizes(const Section& model, bool given, nn::ModelSpec& spec) {
     size("hidden", spec.hidden, sized);
     size("layers", spec.layers, sized, 10000);
     size("vocab", spec.vocab, transformer);
+    size("vocab_multiple", spec.vocab_multiple, false);
     size("seq", spec.seq, transformer);
     size("heads", spec.heads, transformer);
     if (!given) spec.kv_heads = spec.heads;
@@ -113,8 +115,8 @@ void refuse_foreign_sizes(const Section& model, const std::string& kind) {
             kind);
     if (!is_transformer(kind))
         refuse_for_kind(model,
-                        {"vocab", "seq", "heads", "tied", "head_dim", "activation", "norm_eps", "window",
-                         "full_attention", "attention_scale"},
+                        {"vocab", "vocab_multiple", "seq", "heads", "tied", "head_dim", "activation",
+                         "norm_eps", "window", "full_attention", "attention_scale"},
                         kind);
 }
 
@@ -234,6 +236,31 @@ bool model_is_known(const Scenario& s) {
     return s.model.kind == "toy" || s.model.dim > 0;
 }
 
+namespace {
+
+/// Targets that count nothing, and samples that are padded with them; of models of tokens.
+void read_ignored(const Section& data, Scenario& s) {
+    s.ignore_index = data.integer("ignore_index",
+                                  {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()});
+    const int64_t most = s.model.seq > 0 ? s.model.seq : nn::kMostSize;
+    if (const auto lengths = data.integers("lengths", {1, most})) {
+        if (lengths->empty())
+            data.report("lengths", {"scenario.lengths_empty", {}});
+        else
+            s.data_lengths = *lengths;
+        if (!data.has("ignore_index")) s.ignore_index = tensor::kIgnoredTarget;
+    }
+    if (s.model.kind != "toy" && s.model.kind != "mlp") return;
+    for (const std::string_view key : {"ignore_index", "lengths"})
+        if (data.has(key))
+            data.report_key(key,
+                            {"scenario.key_needs_tokens", {{"key", data.full(key)}, {"kind", s.model.kind}}});
+    s.ignore_index.reset();
+    s.data_lengths.clear();
+}
+
+}  // namespace
+
 void read_data(const Section& root, Scenario& s) {
     const Section data = root.section("data");
     s.data_file = existing_file(data, "file", s.folder);
@@ -245,11 +272,26 @@ void read_data(const Section& root, Scenario& s) {
     s.data_samples = data.integer("samples", {0, kMostSamples}).value_or(0);
     s.data_seed = static_cast<uint64_t>(data.integer("seed", kSeed).value_or(0));
     read_sampler(data, s);
+    read_ignored(data, s);
     if (!data.has("file") || !data.sure("file")) return;
-    for (const std::string_view key : {"kind", "samples", "seed", "sampler"})
+    for (const std::string_view key : {"kind", "samples", "seed", "sampler", "lengths"})
         if (data.has(key))
             data.report_key(
                 key, {"scenario.keys_exclude", {{"key", data.full(key)}, {"other", data.full("file")}}});
+}
+
+void check_ignored(const Section& root, const Scenario& s) {
+    const Section data = root.section("data"), train = root.section("train");
+    if (!data.sure("ignore_index", "lengths")) return;
+    if (!s.ignore_index) {
+        if (train.has("loss_mean")) train.report_key("loss_mean", {"scenario.loss_mean_alone", {}});
+        return;
+    }
+    const Section eval = root.section("eval");
+    if (eval.present()) eval.report_key("every", {"scenario.eval_ignored", {}});
+    if (s.parallel.loss_mean == parallel::LossMean::tokens &&
+        parallel::declaration(s.parallel.data).is(&parallel::Declaration::uneven_inputs, s.parallel))
+        root.section("parallel").report("join", {"scenario.ignored_join", {}});
 }
 
 void check_norm(const Section& root, bool mesh_known, const Scenario& s) {

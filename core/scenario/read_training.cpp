@@ -156,6 +156,7 @@ bool read_training(const Section& root, Scenario& scenario) {
     read_optimizer(root, scenario);
     const bool mesh_known = read_mesh_and_parallel(root, model, train, scenario);
     check_norm(root, mesh_known, scenario);
+    check_ignored(root, scenario);
     read_evaluation(root, scenario);
     read_checkpoint(root, scenario);
     read_record(root, scenario);

@@ -103,6 +103,10 @@ void refuse_strategy(const Section& root, const Tables& tables, bool mesh_known,
 /// [parallel] are read, and a batch norm of one row. `mesh_known`: the mesh has no mistake.
 void check_norm(const Section& root, bool mesh_known, const Scenario& s);
 
+/// Refuses what targets that count nothing do not go together with, and [train] loss_mean where all count,
+/// once the same are read.
+void check_ignored(const Section& root, const Scenario& s);
+
 /// [eval], after the mesh, the strategy and [train] were read.
 void read_evaluation(const Section& root, Scenario& scenario);
 

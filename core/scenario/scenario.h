@@ -93,6 +93,11 @@ struct Scenario {
     bool data_sampler = false;         ///< [data] sampler = "distributed": DistributedSampler and BatchSampler
     bool data_shuffle = false, data_drop_last = false;
 
+    /// Targets of this value count nothing: they become tensor::kIgnoredTarget where a batch is read. None:
+    /// all count.
+    std::optional<int64_t> ignore_index;
+    /// [data] lengths: sample i has lengths[i % n] tokens, the rest of it is padding; empty: all are full.
+    std::vector<int64_t> data_lengths;
     /// [data] batches: for how many steps each data-parallel rank has a batch, the first ones; empty: for all.
     std::vector<int64_t> data_batches;
 

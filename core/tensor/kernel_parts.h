@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "core/tensor/kernels.h"
 #include "core/tensor/tensor.h"
 
 namespace meshscope::tensor {
@@ -11,6 +12,10 @@ namespace meshscope::tensor {
 /// Checks a row index against a table of `rows`; throws InvalidArgument ("kernel.index": kernel, index,
 /// rows).
 void expect_index(std::string_view kernel, int64_t index, int64_t rows);
+/// The same of a target, which may also be kIgnoredTarget.
+inline void expect_target(std::string_view kernel, int64_t target, int64_t classes) {
+    if (target != kIgnoredTarget) expect_index(kernel, target, classes);
+}
 
 /// Casts between float16 and float32 or bfloat16; false, and nothing done, where neither is float16.
 bool cast_float16(const Tensor& out, const Tensor& in);

@@ -9,6 +9,9 @@
 
 namespace meshscope::tensor {
 
+/// A target of cross-entropy that stands for none: torch.nn.functional.cross_entropy's own ignore_index.
+inline constexpr int64_t kIgnoredTarget = -100;
+
 /// One step of torch.optim.SGD (dampening 0, no Nesterov).
 struct SgdStep {
     double lr = 0.1;

@@ -54,31 +54,34 @@ void WithBfloat16<Base>::silu_mul_backward(const Tensor& dgate, const Tensor& du
     wide.round();
 }
 
-// torch.nn.functional.cross_entropy is log_softmax, whose result is rounded, and nll_loss.
+// torch.nn.functional.cross_entropy is log_softmax, whose result is rounded, and nll_loss. A loss in float32
+// is that of float32 logits.
 template <class Base>
 void WithBfloat16<Base>::cross_entropy_forward(const Tensor& loss, const Tensor& lse, const Tensor& logits,
-                                               const Tensor& targets) const {
-    if (!is_bfloat16(loss)) return Base::cross_entropy_forward(loss, lse, logits, targets);
+                                               const Tensor& targets, double divisor) const {
+    if (!is_bfloat16(loss)) return Widened<Base>::cross_entropy_forward(loss, lse, logits, targets, divisor);
     Wide wide(*this, *this->device_);
     const Tensor wide_logits = wide.in(logits);
     const Tensor wide_loss = wide.out(loss);
-    Base::cross_entropy_forward(wide_loss, lse, wide_logits, targets);
+    Base::cross_entropy_forward(wide_loss, lse, wide_logits, targets, divisor);
     const auto wanted = targets.template data<int64_t>();
     const int64_t classes = wanted.empty() ? 0 : logits.n_elements() / targets.n_elements();
     double sum = 0.0;
     for (std::size_t r = 0; r < wanted.size(); ++r) {
+        if (wanted[r] == kIgnoredTarget) continue;
         const std::size_t at = r * static_cast<std::size_t>(classes) + static_cast<std::size_t>(wanted[r]);
         sum += rounded(lse.template data<float>()[r] - wide_logits.template data<float>()[at]);
     }
-    wide_loss.template data<float>()[0] = static_cast<float>(sum / static_cast<double>(wanted.size()));
+    wide_loss.template data<float>()[0] = static_cast<float>(sum / divisor);
     wide.round();
 }
 
 template <class Base>
 void WithBfloat16<Base>::cross_entropy_backward(const Tensor& dlogits, const Tensor& dloss,
                                                 const Tensor& logits, const Tensor& lse,
-                                                const Tensor& targets) const {
-    if (!is_bfloat16(dlogits)) return Base::cross_entropy_backward(dlogits, dloss, logits, lse, targets);
+                                                const Tensor& targets, double divisor) const {
+    if (!is_bfloat16(dloss))
+        return Widened<Base>::cross_entropy_backward(dlogits, dloss, logits, lse, targets, divisor);
     const int64_t classes = times(targets.n_elements(), logits.n_elements());
     Wide wide(*this, *this->device_);
     const Tensor log_p = wide.in(logits);
@@ -86,14 +89,13 @@ void WithBfloat16<Base>::cross_entropy_backward(const Tensor& dlogits, const Ten
     const auto lses = lse.template data<float>();
     for (std::size_t i = 0; i < numbers.size(); ++i)
         numbers[i] = rounded(numbers[i] - lses[i / static_cast<std::size_t>(classes)]);
-    // dloss / N is rounded too: given N times as large, Base's own division restores it.
-    const auto rows = static_cast<float>(targets.n_elements());
+    // dloss / divisor is rounded too.
     const Tensor wide_dloss = wide.in(dloss);
     float& seed = wide_dloss.template data<float>()[0];
-    seed = rounded(seed / rows) * rows;
+    seed = rounded(seed / static_cast<float>(divisor));
     const Tensor zeros = wide.like(lse);
     Base::zero(zeros);
-    Base::cross_entropy_backward(wide.out(dlogits), wide_dloss, log_p, zeros, targets);
+    Base::cross_entropy_backward(wide.out(dlogits), wide_dloss, log_p, zeros, targets, 1.0);
     wide.round();
 }
 

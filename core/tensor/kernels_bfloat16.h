@@ -38,9 +38,9 @@ class WithBfloat16 final : public Widened<Base> {
     void silu_mul_backward(const Tensor& dgate, const Tensor& dup, const Tensor& dy, const Tensor& gate,
                            const Tensor& up) const override;
     void cross_entropy_forward(const Tensor& loss, const Tensor& lse, const Tensor& logits,
-                               const Tensor& targets) const override;
+                               const Tensor& targets, double divisor) const override;
     void cross_entropy_backward(const Tensor& dlogits, const Tensor& dloss, const Tensor& logits,
-                                const Tensor& lse, const Tensor& targets) const override;
+                                const Tensor& lse, const Tensor& targets, double divisor) const override;
 };
 
 extern template class Widened<CpuKernels>;

@@ -62,12 +62,13 @@ class CpuKernels : public ReferenceKernels {
                             const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& o,
                             const Tensor& lse, const AttentionShape& shape) const override;
     void cross_entropy_forward(const Tensor& loss, const Tensor& lse, const Tensor& logits,
-                               const Tensor& targets) const override;
+                               const Tensor& targets, double divisor) const override;
     void cross_entropy_backward(const Tensor& dlogits, const Tensor& dloss, const Tensor& logits,
-                                const Tensor& lse, const Tensor& targets) const override;
+                                const Tensor& lse, const Tensor& targets, double divisor) const override;
     void row_sum_exp(const Tensor& sums, const Tensor& logits, const Tensor& largest) const override;
     void cross_entropy_part_backward(const Tensor& dlogits, const Tensor& dloss, const Tensor& logits,
-                                     const Tensor& lse, const Tensor& targets, int64_t first) const override;
+                                     const Tensor& lse, const Tensor& targets, int64_t first,
+                                     double divisor) const override;
     void mse_forward(const Tensor& loss, const Tensor& prediction, const Tensor& target) const override;
     void mse_backward(const Tensor& dprediction, const Tensor& dloss, const Tensor& prediction,
                       const Tensor& target) const override;

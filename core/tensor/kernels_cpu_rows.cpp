@@ -1,4 +1,5 @@
 // What works row by row: norms, embedding, rotary positions, cross-entropy.
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -91,28 +92,28 @@ void CpuKernels::rotary(const Tensor& out, const Tensor& in, const RotaryShape& 
 }
 
 void CpuKernels::cross_entropy_forward(const Tensor& loss, const Tensor& lse, const Tensor& logits,
-                                       const Tensor& targets) const {
+                                       const Tensor& targets, double divisor) const {
     const int64_t classes = times(targets.n_elements(), logits.n_elements());
     const auto wanted = targets.data<int64_t>();
     const float* row = numbers(logits);
     double sum = 0.0;
     for (std::size_t r = 0; r < wanted.size(); ++r, row += classes) {
-        expect_index("cross_entropy", wanted[r], classes);
+        expect_target("cross_entropy", wanted[r], classes);
         const float largest = loops_->largest(row, classes);
         const double total = loops_->sum_of_exp(row, largest, classes);
         const double log_sum = largest + std::log(total);
         numbers(lse)[r] = static_cast<float>(log_sum);
-        sum += log_sum - row[wanted[r]];
+        if (wanted[r] != kIgnoredTarget) sum += log_sum - row[wanted[r]];
     }
-    numbers(loss)[0] = static_cast<float>(sum / static_cast<double>(wanted.size()));
+    numbers(loss)[0] = static_cast<float>(sum / divisor);
 }
 
 void CpuKernels::cross_entropy_backward(const Tensor& dlogits, const Tensor& dloss, const Tensor& logits,
-                                        const Tensor& lse, const Tensor& targets) const {
+                                        const Tensor& lse, const Tensor& targets, double divisor) const {
     const int64_t classes = times(targets.n_elements(), logits.n_elements());
     for (const int64_t target : targets.data<int64_t>())
-        expect_index("cross_entropy.backward", target, classes);
-    cross_entropy_part_backward(dlogits, dloss, logits, lse, targets, 0);
+        expect_target("cross_entropy.backward", target, classes);
+    cross_entropy_part_backward(dlogits, dloss, logits, lse, targets, 0, divisor);
 }
 
 void CpuKernels::row_sum_exp(const Tensor& sums, const Tensor& logits, const Tensor& largest) const {
@@ -123,13 +124,18 @@ void CpuKernels::row_sum_exp(const Tensor& sums, const Tensor& logits, const Ten
 }
 
 void CpuKernels::cross_entropy_part_backward(const Tensor& dlogits, const Tensor& dloss, const Tensor& logits,
-                                             const Tensor& lse, const Tensor& targets, int64_t first) const {
+                                             const Tensor& lse, const Tensor& targets, int64_t first,
+                                             double divisor) const {
     const int64_t classes = times(targets.n_elements(), logits.n_elements());
     const auto wanted = targets.data<int64_t>();
-    const float factor = numbers(dloss)[0] / static_cast<float>(wanted.size());
+    const float factor = numbers(dloss)[0] / static_cast<float>(divisor);
     const float* row = numbers(logits);
     float* drow = numbers(dlogits);
     for (std::size_t r = 0; r < wanted.size(); ++r, row += classes, drow += classes) {
+        if (wanted[r] == kIgnoredTarget) {
+            std::fill_n(drow, classes, 0.0F);
+            continue;
+        }
         loops_->scaled_exp(drow, row, numbers(lse)[r], factor, classes);
         const int64_t target = wanted[r] - first;
         if (target >= 0 && target < classes) drow[target] -= factor;

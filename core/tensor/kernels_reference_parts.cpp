@@ -75,31 +75,35 @@ void ReferenceKernels::pick_targets(const Tensor& picked, const Tensor& logits, 
 }
 
 void ReferenceKernels::cross_entropy_of_parts(const Tensor& loss, const Tensor& lse, const Tensor& largest,
-                                              const Tensor& sums, const Tensor& picked) const {
+                                              const Tensor& sums, const Tensor& picked, const Tensor& targets,
+                                              double divisor) const {
     const int64_t rows = picked.n_elements();
     double sum = 0.0;
     for (std::size_t r = 0; r < static_cast<std::size_t>(rows); ++r) {
         const double log_sum = double(largest.data<float>()[r]) + std::log(double(sums.data<float>()[r]));
         lse.data<float>()[r] = static_cast<float>(log_sum);
-        sum += log_sum - double(picked.data<float>()[r]);
+        if (targets.data<int64_t>()[r] != kIgnoredTarget) sum += log_sum - double(picked.data<float>()[r]);
     }
-    loss.data<float>()[0] = static_cast<float>(sum / static_cast<double>(rows));
+    loss.data<float>()[0] = static_cast<float>(sum / divisor);
 }
 
 void ReferenceKernels::cross_entropy_part_backward(const Tensor& dlogits, const Tensor& dloss,
                                                    const Tensor& logits, const Tensor& lse,
-                                                   const Tensor& targets, int64_t first) const {
+                                                   const Tensor& targets, int64_t first,
+                                                   double divisor) const {
     const int64_t classes = times(targets.n_elements(), logits.n_elements());
     const auto wanted = targets.data<int64_t>();
-    const double factor = double(dloss.data<float>()[0]) / static_cast<double>(wanted.size());
+    const double factor = double(dloss.data<float>()[0]) / divisor;
     const auto xs = logits.data<float>();
     const auto ds = dlogits.data<float>();
     std::size_t at = 0;
     for (std::size_t r = 0; r < wanted.size(); ++r) {
+        const bool counts = wanted[r] != kIgnoredTarget;
         const double log_sum = lse.data<float>()[r];
-        for (int64_t c = 0; c < classes; ++c, ++at)
-            ds[at] = static_cast<float>(
-                (std::exp(double(xs[at]) - log_sum) - (c == wanted[r] - first ? 1.0 : 0.0)) * factor);
+        for (int64_t c = 0; c < classes; ++c, ++at) {
+            const double d = std::exp(double(xs[at]) - log_sum) - (c == wanted[r] - first ? 1.0 : 0.0);
+            ds[at] = counts ? static_cast<float>(d * factor) : 0.0F;
+        }
     }
 }
 

@@ -60,12 +60,12 @@ void ReferenceKernels::rotary(const Tensor& out, const Tensor& in, const RotaryS
 }
 
 void ReferenceKernels::cross_entropy_forward(const Tensor& loss, const Tensor& lse, const Tensor& logits,
-                                             const Tensor& targets) const {
+                                             const Tensor& targets, double divisor) const {
     const int64_t classes = times(targets.n_elements(), logits.n_elements());
     const auto wanted = targets.data<int64_t>();
     double sum = 0.0;
     for (std::size_t r = 0; r < wanted.size(); ++r) {
-        expect_index("cross_entropy", wanted[r], classes);
+        expect_target("cross_entropy", wanted[r], classes);
         const auto row = logits.data<float>().subspan(r * static_cast<std::size_t>(classes),
                                                       static_cast<std::size_t>(classes));
         // The largest is taken out first, or exp would overflow.
@@ -74,24 +74,27 @@ void ReferenceKernels::cross_entropy_forward(const Tensor& loss, const Tensor& l
         for (const float x : row) total += std::exp(x - largest);
         const double log_sum = largest + std::log(total);
         lse.data<float>()[r] = static_cast<float>(log_sum);
-        sum += log_sum - row[static_cast<std::size_t>(wanted[r])];
+        if (wanted[r] != kIgnoredTarget) sum += log_sum - row[static_cast<std::size_t>(wanted[r])];
     }
-    loss.data<float>()[0] = static_cast<float>(sum / static_cast<double>(wanted.size()));
+    loss.data<float>()[0] = static_cast<float>(sum / divisor);
 }
 
 void ReferenceKernels::cross_entropy_backward(const Tensor& dlogits, const Tensor& dloss,
-                                              const Tensor& logits, const Tensor& lse,
-                                              const Tensor& targets) const {
+                                              const Tensor& logits, const Tensor& lse, const Tensor& targets,
+                                              double divisor) const {
     const int64_t classes = times(targets.n_elements(), logits.n_elements());
     const auto wanted = targets.data<int64_t>();
-    const double factor = dloss.data<float>()[0] / static_cast<double>(wanted.size());
+    const double factor = dloss.data<float>()[0] / divisor;
     const float* xs = logits.data<float>().data();
     float* ds = dlogits.data<float>().data();
     for (std::size_t r = 0; r < wanted.size(); ++r) {
-        expect_index("cross_entropy.backward", wanted[r], classes);
+        expect_target("cross_entropy.backward", wanted[r], classes);
+        const bool counts = wanted[r] != kIgnoredTarget;
         const double log_sum = lse.data<float>()[r];
-        for (int64_t c = 0; c < classes; ++c)
-            ds[c] = static_cast<float>((std::exp(xs[c] - log_sum) - (c == wanted[r] ? 1.0 : 0.0)) * factor);
+        for (int64_t c = 0; c < classes; ++c) {
+            const double d = std::exp(xs[c] - log_sum) - (c == wanted[r] ? 1.0 : 0.0);
+            ds[c] = counts ? static_cast<float>(d * factor) : 0.0F;
+        }
         xs += classes;
         ds += classes;
     }

@@ -81,7 +81,8 @@ class Wide {
 };
 
 /// One call with its numbers widened: `work` is called with float32 copies in place of the operands that hold
-/// the call's numbers, and what it wrote is rounded into them. A call of float32 goes straight to it.
+/// the call's numbers, or others that are not float32, and what it wrote is rounded into them. A call of
+/// float32 goes straight to it.
 template <class Work>
 class WidenedCall {
   public:
@@ -123,7 +124,8 @@ class WidenedCall {
     }
     Tensor copy(Wide& wide, const Tensor& tensor) {
         const Operand& operand = declaration_.operands[n_++];
-        if (!holds_numbers(operand)) return tensor;
+        const bool other = operand.numbers == Operand::Numbers::floats && tensor.dtype() != DType::float32;
+        if (!holds_numbers(operand) && !other) return tensor;
         switch (operand.use) {
             case Operand::Use::read:
                 return wide.in(tensor);

@@ -177,9 +177,10 @@ void Bench::norms() {
     const std::string out = std::to_string(rows) + "x" + std::to_string(s_.vocab);
     const auto m = static_cast<double>(rows * s_.vocab);
     measure("cross_entropy_forward", out, 3 * m, 1, false,
-            [&] { k_.cross_entropy_forward(loss, lse, logits, tokens); });
-    measure("cross_entropy_backward", out, 3 * m, 1, false,
-            [&] { k_.cross_entropy_backward(dlogits, loss, logits, lse, tokens); });
+            [&] { k_.cross_entropy_forward(loss, lse, logits, tokens, static_cast<double>(rows)); });
+    measure("cross_entropy_backward", out, 3 * m, 1, false, [&] {
+        k_.cross_entropy_backward(dlogits, loss, logits, lse, tokens, static_cast<double>(rows));
+    });
     measure("embedding_forward", shape, 0, 2, false, [&] { k_.embedding_forward(y, table, tokens); });
     measure("embedding_backward", shape, n, 2, false,
             [&] { k_.embedding_backward(table, y, tokens, false); });

@@ -198,7 +198,7 @@ TEST_CASE("an index outside its table is told at the next download, with the cal
     CHECK(message() == "nothing thrown");
     kernels.embedding_forward(y, table, good);
     kernels.embedding_forward(y, table, bad);
-    kernels.cross_entropy_forward(loss, lse, logits, bad);
+    kernels.cross_entropy_forward(loss, lse, logits, bad, 1.0);
     const std::string first = message();
     CAPTURE(first);
     CHECK(first.find("kernel.index") != std::string::npos);
@@ -208,7 +208,7 @@ TEST_CASE("an index outside its table is told at the next download, with the cal
     // The rows of the wrong indices are zeros, the others are right.
     CHECK((numbers[2] == 0.0F && numbers[3] == 0.0F && numbers[4] == 0.0F && numbers[5] == 0.0F));
     CHECK(numbers[0] != 0.0F);
-    kernels.cross_entropy_forward(loss, lse, logits, bad);
+    kernels.cross_entropy_forward(loss, lse, logits, bad, 1.0);
     CHECK(test::thrown_id<InvalidArgument>([&] { p.gpu.synchronize(); }) == "kernel.index");
 }
 

@@ -213,9 +213,12 @@ TEST_CASE("cross-entropy of the GPU agrees with the reference, whole and by part
             const Tensor largest = p.random({rows}), sums = p.random({rows}), picked = p.random({rows});
             const Tensor targets = p.random_indices(rows, classes);
             const Tensor elsewhere = p.random_indices(rows, 3 * classes);
+            for (const Tensor& some : {targets, elsewhere})  // the first row counts nothing
+                if (rows > 1) some.data<int64_t>()[0] = tensor::kIgnoredTarget;
             const double most = 2 * tolerance(dtype);
-            CHECK(p.distance_of({loss, lse, logits, targets}, [](const Kernels& k, const auto& t) {
-                k.cross_entropy_forward(t[0], t[1], t[2], t[3]);
+            const auto divisor = static_cast<double>(rows);
+            CHECK(p.distance_of({loss, lse, logits, targets}, [=](const Kernels& k, const auto& t) {
+                k.cross_entropy_forward(t[0], t[1], t[2], t[3], divisor);
             }) <= most);
             CHECK(p.distance_of({largest, sums, picked, logits, elsewhere},
                                 [first = classes](const Kernels& k, const auto& t) {
@@ -225,17 +228,22 @@ TEST_CASE("cross-entropy of the GPU agrees with the reference, whole and by part
                                 }) <= 1e-5);
             p.cpu->kernels().row_max(largest, logits);
             p.cpu->kernels().row_sum_exp(sums, logits, largest);
-            CHECK(p.distance_of({loss, lse, largest, sums, picked}, [](const Kernels& k, const auto& t) {
-                k.cross_entropy_of_parts(t[0], t[1], t[2], t[3], t[4]);
-            }) <= most);
-            p.cpu->kernels().cross_entropy_forward(p.random({1}, dtype), lse, logits, targets);
-            CHECK(p.distance_of({logits, loss, lse, targets}, [](const Kernels& k, const auto& t) {
-                k.cross_entropy_backward(t[0], t[1], t[0], t[2], t[3]);
-            }) <= tolerance(dtype));
-            CHECK(p.distance_of({logits, loss, lse, elsewhere},
-                                [first = classes](const Kernels& k, const auto& t) {
-                                    k.cross_entropy_part_backward(t[0], t[1], t[0], t[2], t[3], first);
-                                }) <= tolerance(dtype));
+            CHECK(p.distance_of({loss, lse, largest, sums, picked, elsewhere},
+                                [=](const Kernels& k, const auto& t) {
+                                    k.cross_entropy_of_parts(t[0], t[1], t[2], t[3], t[4], t[5], divisor);
+                                }) <= most);
+            // A loss in float32 of logits in bfloat16, too.
+            for (const DType of_loss : {dtype, DType::float32}) {
+                const Tensor seed = p.random({1}, of_loss);
+                p.cpu->kernels().cross_entropy_forward(seed, lse, logits, targets, divisor);
+                CHECK(p.distance_of({logits, seed, lse, targets}, [=](const Kernels& k, const auto& t) {
+                    k.cross_entropy_backward(t[0], t[1], t[0], t[2], t[3], divisor);
+                }) <= tolerance(dtype));
+                CHECK(p.distance_of({logits, seed, lse, elsewhere}, [=, first = classes](const Kernels& k,
+                                                                                         const auto& t) {
+                    k.cross_entropy_part_backward(t[0], t[1], t[0], t[2], t[3], first, divisor);
+                }) <= tolerance(dtype));
+            }
         }
 }
 

@@ -121,6 +121,7 @@ TEST_CASE(
     CHECK(names("--use-tp-pp-dp-mapping") == mesh::Names{"replicate", "pp", "cp", "tp"});
 }
 
+<<<<<<< HEAD
 TEST_CASE("NeMo's recipe is read by its paths: mesh, batch, model, and NeMo's own defaults") {
     const Folder folder;
     JobOptions options;
@@ -151,6 +152,26 @@ TEST_CASE("NeMo's recipe is read by its paths: mesh, batch, model, and NeMo's ow
     const scenario::Scenario read = scenario::parse_scenario(made(job).text, "s.toml");
     CHECK(read.mesh_shape == job.mesh_shape);
     CHECK(read.model.layers == 4);
+=======
+TEST_CASE("layers of Megatron's first and last stage are those of the scenario's stages") {
+    const auto stages = [](const std::string& more) {
+        const Folder folder;
+        JobOptions options;
+        options.world = 8;
+        Job job = read_job(
+            {folder.write("run.sh",
+                          kMegatron + "--global-batch-size 16 --pipeline-model-parallel-size 4 " + more)},
+            options);
+        const Made scenario = made(job);
+        CHECK(scenario.refused.empty());
+        return scenario::parse_scenario(scenario.text, "s.toml").parallel.pipeline.stage_layers;
+    };
+    using Layers = std::vector<int64_t>;
+    CHECK(stages("") == Layers{});
+    CHECK(stages("--decoder-first-pipeline-num-layers 1 --decoder-last-pipeline-num-layers 3") ==
+          Layers{1, 2, 2, 3});
+    CHECK(stages("--decoder-last-pipeline-num-layers 5") == Layers{1, 1, 1, 5});
+>>>>>>> 2a684e48 (Targets that count nothing, tied heads on pipelines, padded vocabularies)
 }
 
 TEST_CASE("the scenario of a job is read again, and refused for what is not in this version alone") {

@@ -226,15 +226,42 @@ std::vector<BadScenario> cases() {
          kTrain + "[mesh]\nshape = [2, 2]\nnames = [\"pp\", \"shard\"]\n[parallel]\ndata = \"zero3\"\n"
                   "schedule = \"gpipe\"\nmicrobatches = 2\n",
          {"11:8 scenario.pipeline_strategy"}},
-        {"a tied model cut into stages",
-         kTied +
-             "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n",
+        {"a tied model cut into stages whose shards lie on the host",
+         kTied + "[mesh]\nshape = [2, 2]\nnames = [\"pp\", \"shard\"]\n[parallel]\ndata = \"fsdp2\"\n"
+                 "cpu_offload = true\nschedule = \"gpipe\"\nmicrobatches = 2\n",
          {"10:8 scenario.pipeline_tied"}},
-        {"a tied model in the two stages of one rank",
-         kTied +
-             "[mesh]\nshape = [1]\nnames = [\"pp\"]\n[parallel]\nschedule = \"LoopedBFS\"\nmicrobatches = "
-             "2\n",
+        {"a tied model cut into stages of which each rank updates whole parameters",
+         kTied + "[mesh]\nshape = [2, 2]\nnames = [\"pp\", \"shard\"]\n[parallel]\ndata = \"zero1\"\n"
+                 "zero_variant = \"pytorch\"\nschedule = \"gpipe\"\nmicrobatches = 2\n",
          {"10:8 scenario.pipeline_tied"}},
+        {"layers of stages that are not the model's",
+         kMlp + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n"
+                "stage_layers = [2, 1]\n",
+         {"16:16 scenario.stage_layers"}},
+        {"a stage without a layer",
+         kMlp + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n"
+                "stage_layers = [2, 0]\n",
+         {"16:20 scenario.stage_layers_least"}},
+        {"layers of stages without a pipeline",
+         kMlp + "[parallel]\nstage_layers = [1, 1]\n",
+         {"11:1 scenario.key_needs_schedule"}},
+        {"targets that count nothing of a model without tokens",
+         kMlp + "[data]\nignore_index = 0\nlengths = [1]\n",
+         {"11:1 scenario.key_needs_tokens", "12:1 scenario.key_needs_tokens"}},
+        {"a sample longer than a sample",
+         tokens(8, 2) + "[data]\nlengths = [8, 9]\n",
+         {"14:15 scenario.out_of_range"}},
+        {"lengths of none", tokens(8, 2) + "[data]\nlengths = []\n", {"14:11 scenario.lengths_empty"}},
+        {"a mean over tokens where all count",
+         tokens(8, 2) + "loss_mean = \"tokens\"\n",
+         {"13:1 scenario.loss_mean_alone"}},
+        {"evaluation where some targets count nothing",
+         tokens(8, 2) + "[data]\nlengths = [3]\n[eval]\nevery = 1\nsamples = 4\n",
+         {"16:1 scenario.eval_ignored"}},
+        {"ranks without a batch that would have to count their tokens",
+         tokens(8, 2) +
+             "[data]\nlengths = [3]\n[mesh]\nshape = [2]\n[parallel]\ndata = \"ddp\"\njoin = true\n",
+         {"19:8 scenario.ignored_join"}},
         {"mixed precision for DataParallel",
          kTrain + "[parallel]\ndata = \"dp\"\n[parallel.mixed_precision]\nparam = \"bfloat16\"\n",
          {"9:11 scenario.key_needs_strategy"}},

@@ -145,6 +145,6 @@ TEST_CASE("a misspelt key is one mistake whatever else the file says") {
 }
 
 TEST_CASE("what two readers find in one table is told once") {
-    CHECK(mistakes(kDdp + "join = true\n[data]\nlengths = [8]\nignore_index = -100\n") ==
+    CHECK(mistakes(kDdp + "join = true\n[data]\npadded = [8]\nmasked = -100\n") ==
           std::vector<std::string>{"11:1 scenario.unknown_key", "12:1 scenario.unknown_key"});
 }

@@ -147,9 +147,9 @@ TEST_CASE("bfloat16 losses: mse in float32, cross-entropy with a rounded log_sof
 
         const Tensor half_loss = p.random_half({1});
         const Tensor lse = p.random({7});
-        k->cross_entropy_forward(half_loss, lse, logits, targets);
+        k->cross_entropy_forward(half_loss, lse, logits, targets, 7.0);
         const Tensor dlogits = p.random_half({7, 33});
-        k->cross_entropy_backward(dlogits, p.half_of({1}, {1}), logits, lse, targets);
+        k->cross_entropy_backward(dlogits, p.half_of({1}, {1}), logits, lse, targets, 7.0);
         double total = 0.0;
         const auto share = static_cast<double>(bf16(1.0 / 7));
         for (std::size_t r = 0; r < 7; ++r) {
@@ -268,12 +268,12 @@ TEST_CASE("of a cut table and cut logits, bfloat16 gives float32's figures, roun
         k->pick_targets(picked, logits, targets, 2);
         same(picked, [&](const Tensor& out) { k->pick_targets(out, wide_logits, targets, 2); });
         const Tensor loss = p.random_half({1}), wide_loss = p.random({1});
-        k->cross_entropy_of_parts(loss, lse, largest, sums, picked);
-        k->cross_entropy_of_parts(wide_loss, lse, largest, sums, picked);
+        k->cross_entropy_of_parts(loss, lse, largest, sums, picked, targets, 9.0);
+        k->cross_entropy_of_parts(wide_loss, lse, largest, sums, picked, targets, 9.0);
         rounds(loss, wide_loss);
         const Tensor grad = p.random_half({9, 5}), wide_grad = p.random({9, 5});
-        k->cross_entropy_part_backward(grad, seed, logits, lse, targets, 2);
-        k->cross_entropy_part_backward(wide_grad, p.wide(seed), wide_logits, lse, targets, 2);
+        k->cross_entropy_part_backward(grad, seed, logits, lse, targets, 2, 9.0);
+        k->cross_entropy_part_backward(wide_grad, p.wide(seed), wide_logits, lse, targets, 2, 9.0);
         rounds(grad, wide_grad);
     }
 }

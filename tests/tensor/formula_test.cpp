@@ -1,4 +1,5 @@
 // The model kernels against what mathematics says: worked values, finite differences, invariants.
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -111,9 +112,19 @@ TEST_CASE("worked values of cross-entropy, attention and rotary positions") {
         const Tensor lse = p.random({2});
         // Equal logits: log V, at any height; a certain answer costs nothing.
         k->cross_entropy_forward(loss, lse, p.of({500, 500, 500, 500, -200, 0, -200, -200}, {2, 4}),
-                                 p.indices({2, 1}));
+                                 p.indices({2, 1}), 2.0);
         CHECK(loss.data<float>()[0] == Approx(std::log(4.0) / 2).epsilon(1e-6));
         CHECK(lse.data<float>()[1] == 0.0F);
+        // A row whose target stands for none counts nothing, and gets no gradient.
+        const Tensor logits = p.of({500, 500, 500, 500, -200, 0, -200, -200}, {2, 4}),
+                     grad = p.random({2, 4});
+        const Tensor some = p.indices({2, kIgnoredTarget});
+        k->cross_entropy_forward(loss, lse, logits, some, 1.0);
+        CHECK(loss.data<float>()[0] == Approx(std::log(4.0)).epsilon(1e-6));
+        k->cross_entropy_backward(grad, p.of({1}, {1}), logits, lse, some, 1.0);
+        CHECK(grad.data<float>()[0] == Approx(0.25));
+        CHECK(grad.data<float>()[2] == Approx(-0.75));
+        CHECK(std::ranges::count(grad.data<float>().subspan(4), 0.0F) == 4);
 
         // Two keys with equal scores: the mean of their values; the first query sees the first key only.
         AttentionShape shape;
@@ -237,11 +248,11 @@ TEST_CASE("gradients equal finite differences") {
         check_gradient(x, dx, gelu_erf);
 
         const Objective cross_entropy = [&] {
-            k.cross_entropy_forward(loss, rstd, x, targets);
+            k.cross_entropy_forward(loss, rstd, x, targets, 3.0);
             return weighted(loss, one);
         };
         cross_entropy();
-        k.cross_entropy_backward(dx, one, x, rstd, targets);
+        k.cross_entropy_backward(dx, one, x, rstd, targets, 3.0);
         check_gradient(x, dx, cross_entropy);
     }
 }

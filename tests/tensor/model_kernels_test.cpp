@@ -220,18 +220,20 @@ TEST_CASE("cross-entropy agrees with the reference") {
         const Tensor logits = p.random({rows, width});
         p.plain.scale(logits, 20.0F);
         const Tensor targets = p.random_indices(rows, width);
+        if (rows > 1) targets.data<int64_t>()[1] = tensor::kIgnoredTarget;  // counts nothing
+        constexpr double kDivisor = 2.5;
         both(p, {{1}, {rows}}, 1e-6, [&](const Kernels& k, const auto& out) {
-            k.cross_entropy_forward(out[0], out[1], logits, targets);
+            k.cross_entropy_forward(out[0], out[1], logits, targets, kDivisor);
         });
         const Tensor lse = p.random({rows});
-        p.plain.cross_entropy_forward(p.random({1}), lse, logits, targets);
+        p.plain.cross_entropy_forward(p.random({1}), lse, logits, targets, kDivisor);
         const Tensor dloss = p.of({0.7F}, {1});
         both(p, {{rows, width}}, 1e-6, [&](const Kernels& k, const auto& out) {
-            k.cross_entropy_backward(out[0], dloss, logits, lse, targets);
+            k.cross_entropy_backward(out[0], dloss, logits, lse, targets, kDivisor);
         });
         both(p, {{rows, width}}, 1e-6, [&](const Kernels& k, const auto& out) {
             k.copy(out[0], logits);
-            k.cross_entropy_backward(out[0], dloss, out[0], lse, targets);
+            k.cross_entropy_backward(out[0], dloss, out[0], lse, targets, kDivisor);
         });
         // A part of a vocabulary that begins 2 before this one and may hold a row's target or not.
         const Tensor largest = p.random({rows});
@@ -240,12 +242,12 @@ TEST_CASE("cross-entropy agrees with the reference") {
             k.row_sum_exp(out[0], logits, largest);
         });
         both(p, {{rows, width}}, 1e-6, [&](const Kernels& k, const auto& out) {
-            k.cross_entropy_part_backward(out[0], dloss, logits, lse, targets, -2);
+            k.cross_entropy_part_backward(out[0], dloss, logits, lse, targets, -2, kDivisor);
         });
     }
     for (const Kernels* k : {&p.fast, &p.plain}) {
         const Tensor loss = p.random({1});
-        k->cross_entropy_forward(loss, p.random({0}), p.random({0, 5}), p.indices({}));
+        k->cross_entropy_forward(loss, p.random({0}), p.random({0, 5}), p.indices({}), 0.0);
         CHECK(std::isnan(loss.data<float>()[0]));  // the mean of nothing, as in PyTorch
     }
 }
@@ -310,11 +312,11 @@ TEST_CASE("what does not fit is refused by name") {
                   }) == "kernel.index");
             CHECK(test::thrown_id<InvalidArgument>([&] {
                       k->cross_entropy_forward(p.random({1}), p.random({1}), p.random({1, 3}),
-                                               p.indices({wrong}));
+                                               p.indices({wrong}), 1.0);
                   }) == "kernel.index");
             CHECK(test::thrown_id<InvalidArgument>([&] {
                       k->cross_entropy_backward(p.random({1, 3}), p.random({1}), p.random({1, 3}),
-                                                p.random({1}), p.indices({wrong}));
+                                                p.random({1}), p.indices({wrong}), 1.0);
                   }) == "kernel.index");
         }
         CHECK(test::thrown_id<InvalidArgument>([&] {

@@ -58,10 +58,12 @@ TEST_CASE("cross-entropy of parts is cross-entropy of the whole: loss, log-sum-e
     Bench b;
     const Tensor logits = b.random({kRows, kClasses}), targets = b.classes();
     const Tensor loss = b.empty({1}), lse = b.empty({kRows}), grad = b.empty({kRows, kClasses});
-    b.kernels.cross_entropy_forward(loss, lse, logits, targets);
+    const auto divisor = static_cast<double>(kRows) - 1;  // of the rows that count
+    targets.data<int64_t>()[0] = tensor::kIgnoredTarget;
+    b.kernels.cross_entropy_forward(loss, lse, logits, targets, divisor);
     const Tensor dloss = b.empty({1});
     b.kernels.fill(dloss, 0.5F);
-    b.kernels.cross_entropy_backward(grad, dloss, logits, lse, targets);
+    b.kernels.cross_entropy_backward(grad, dloss, logits, lse, targets, divisor);
 
     const Tensor largest = b.empty({kRows}), sums = b.empty({kRows}), picked = b.empty({kRows});
     const Tensor one = b.empty({kRows});
@@ -83,12 +85,13 @@ TEST_CASE("cross-entropy of parts is cross-entropy of the whole: loss, log-sum-e
         b.kernels.add(picked, picked, one);
     }
     const Tensor loss_of_parts = b.empty({1}), lse_of_parts = b.empty({kRows});
-    b.kernels.cross_entropy_of_parts(loss_of_parts, lse_of_parts, largest, sums, picked);
+    b.kernels.cross_entropy_of_parts(loss_of_parts, lse_of_parts, largest, sums, picked, targets, divisor);
     check_close(loss_of_parts, loss);
     check_close(lse_of_parts, lse);
     for (std::size_t p = 0; p < parts.size(); ++p) {
         const Tensor part_grad = b.empty(parts[p].shape());
-        b.kernels.cross_entropy_part_backward(part_grad, dloss, parts[p], lse_of_parts, targets, kFirst[p]);
+        b.kernels.cross_entropy_part_backward(part_grad, dloss, parts[p], lse_of_parts, targets, kFirst[p],
+                                              divisor);
         check_close(part_grad, b.columns(grad, kFirst[p], kFirst[p + 1] - kFirst[p]));
     }
 }

@@ -11,8 +11,10 @@ namespace meshscope::gpu {
 __global__ static void check_indices(MeshscopeIndices p) {
     MESHSCOPE_SHARED(int64_t, firsts, 256);
     int64_t found = p.n;
-    for (int64_t i = threadIdx.x; i < p.n && found == p.n; i += blockDim.x)
+    for (int64_t i = threadIdx.x; i < p.n && found == p.n; i += blockDim.x) {
+        if (p.may_be_ignored != 0 && p.indices[i] == MESHSCOPE_IGNORED_TARGET) continue;
         if (p.indices[i] < 0 || p.indices[i] >= p.table_rows) found = i;
+    }
     firsts[threadIdx.x] = found;
     __syncthreads();
     if (threadIdx.x != 0 || p.note->call != 0) return;
@@ -77,7 +79,7 @@ __global__ void cross_entropy(MeshscopeEntropy p) {
     double loss = 0.0;
     if (target >= 0 && target < p.classes) {
         loss = log_sum - static_cast<double>(load(x[target]));
-        if (sizeof(T) == 2)
+        if (sizeof(T) == 2 && p.float_loss == 0)
             loss = static_cast<double>(rounded<T>(static_cast<float>(log_sum) - load(x[target])));
     }
     p.losses[row] = loss;
@@ -85,11 +87,15 @@ __global__ void cross_entropy(MeshscopeEntropy p) {
 
 template <class T>
 __global__ void cross_entropy_backward(MeshscopeEntropy p) {
-    const auto factor =
-        static_cast<float>(static_cast<double>(load(in<T>(p.dloss)[0])) / static_cast<double>(p.rows));
-    const bool twice = sizeof(T) == 2 && p.whole != 0;
+    const float dloss = p.float_loss != 0 ? in<float>(p.dloss)[0] : load(in<T>(p.dloss)[0]);
+    const auto factor = static_cast<float>(static_cast<double>(dloss) / p.divisor);
+    const bool twice = sizeof(T) == 2 && p.whole != 0 && p.float_loss == 0;
     each(p.rows * p.classes, [&](int64_t i) {
         const int64_t row = i / p.classes;
+        if (p.targets[row] == MESHSCOPE_IGNORED_TARGET) {
+            out<T>(p.dlogits)[i] = store<T>(0.0F);
+            return;
+        }
         const float log_p = load(in<T>(p.logits)[i]) - p.lse[row];
         const float at_target = i % p.classes == p.targets[row] - p.first ? 1.0F : 0.0F;
         const float d = twice ? (expf(rounded<T>(log_p)) - at_target) * rounded<T>(factor)
@@ -119,7 +125,8 @@ __global__ static void entropy_of_parts(MeshscopeEntropy p) {
     each(p.rows, [&](int64_t row) {
         const double log_sum = static_cast<double>(p.largest[row]) + log(static_cast<double>(p.sums[row]));
         p.lse[row] = static_cast<float>(log_sum);
-        p.losses[row] = log_sum - static_cast<double>(p.picked[row]);
+        const bool counts = p.targets[row] != MESHSCOPE_IGNORED_TARGET;
+        p.losses[row] = counts ? log_sum - static_cast<double>(p.picked[row]) : 0.0;
     });
 }
 

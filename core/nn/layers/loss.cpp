@@ -26,23 +26,24 @@ Variable mse(Tape& tape, Variable prediction, const Tensor& target) {
     return tape.append(std::move(node), loss, tape.needs_grad(prediction));
 }
 
-Variable cross_entropy(Tape& tape, Variable logits, const Tensor& targets) {
+Variable cross_entropy(Tape& tape, Variable logits, const Tensor& targets, const LossForm& form) {
     const Tensor input = tape.value(logits);
     const Tensor lse = activation(tape, targets.shape(), "log-sum-exp");
-    const Tensor loss =
-        activation(tape, {1}, "loss", input.dtype());  // bfloat16's loss is bfloat16, as PyTorch's
+    // bfloat16's loss is bfloat16, as PyTorch's, unless `form` says otherwise.
+    const Tensor loss = activation(tape, {1}, "loss", form.dtype_of(input));
+    const double divisor = form.divisor_of(targets);
     {
         const ComputeEvent event(tape.recorder(), tape.allocator(), "cross_entropy", tape.unit());
-        event->cross_entropy_forward(loss, lse, input, targets);
+        event->cross_entropy_forward(loss, lse, input, targets, divisor);
     }
     Tape::Node node;
     node.name = "cross_entropy";
     node.inputs = {logits};
-    node.backward_input = [logits, input, lse, targets](Tape& t, const Tensor& grad_loss) {
+    node.backward_input = [logits, input, lse, targets, divisor](Tape& t, const Tensor& grad_loss) {
         Tensor input_grad = activation(t, input.shape(), "cross_entropy input grad", input.dtype());
         {
             const ComputeEvent event(t.recorder(), t.allocator(), "cross_entropy.backward", t.unit());
-            event->cross_entropy_backward(input_grad, grad_loss, input, lse, targets);
+            event->cross_entropy_backward(input_grad, grad_loss, input, lse, targets, divisor);
         }
         t.accumulate(logits, std::move(input_grad));
     };

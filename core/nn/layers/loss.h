@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "core/nn/tape.h"
 
 namespace meshscope::nn {
@@ -8,10 +10,21 @@ namespace meshscope::nn {
 /// `target`. Events "mse", "mse.backward".
 Variable mse(Tape& tape, Variable prediction, const Tensor& target);
 
+/// What the losses of a batch's rows become one by.
+struct LossForm {
+    std::optional<double> divisor{};  ///< of their sum; none: the number of rows
+    bool float32 = false;  ///< the loss of 16-bit logits is that of the same in float32, and float32 itself
+
+    double divisor_of(const Tensor& targets) const {
+        return divisor.value_or(static_cast<double>(targets.n_elements()));
+    }
+    DType dtype_of(const Tensor& logits) const { return float32 ? DType::float32 : logits.dtype(); }
+};
+
 /// The mean over all rows of log Σ exp(logits) - logits[target], where logits (…, classes) and targets (…)
-/// int64: torch's cross_entropy. Keeps the logits, their log-sum-exp (one number a row) and the targets. A
-/// target that is no class throws InvalidArgument ("kernel.index"). Events "cross_entropy",
-/// "cross_entropy.backward".
-Variable cross_entropy(Tape& tape, Variable logits, const Tensor& targets);
+/// int64: torch's cross_entropy; or what `form` makes of them. Rows whose target is tensor::kIgnoredTarget
+/// count nothing. Keeps the logits, their log-sum-exp (one number a row) and the targets. A target that is no
+/// class throws InvalidArgument ("kernel.index"). Events "cross_entropy", "cross_entropy.backward".
+Variable cross_entropy(Tape& tape, Variable logits, const Tensor& targets, const LossForm& form = {});
 
 }  // namespace meshscope::nn

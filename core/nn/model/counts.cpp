@@ -45,7 +45,7 @@ TokenCost cost_of_token(const ModelSpec& spec, int64_t tokens) {
     const double mlp = (spec.kind == "llama" ? 3 : 2) * dim * hidden;
     TokenCost cost;
     cost.products = 2 * (static_cast<double>(spec.layers) * (2 * dim * q + 2 * dim * kv + mlp) +
-                         dim * static_cast<double>(spec.vocab));
+                         dim * static_cast<double>(spec.padded_vocab()));
     for (int64_t i = 0; i < spec.layers; ++i)
         cost.attention += 4 * q * pairs_of(tokens, spec.window_of(i)) / static_cast<double>(tokens);
     return cost;

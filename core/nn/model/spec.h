@@ -36,6 +36,7 @@ struct ModelSpec {
     int64_t hidden = 0;           ///< all but toy
     int64_t layers = 0;           ///< all but toy
     int64_t vocab = 0;            ///< gpt, llama: tokens are 0 … vocab-1
+    int64_t vocab_multiple = 1;   ///< gpt, llama: what the tables' rows are rounded up to
     int64_t seq = 0;              ///< gpt, llama: tokens a sample
     int64_t heads = 0;            ///< gpt, llama: divides dim unless head_dim is given
     int64_t kv_heads = 0;         ///< llama: divides heads
@@ -65,6 +66,8 @@ struct ModelSpec {
     double window_rope_theta = 0;        ///< llama: base in the layers with a window; 0: rope_theta
     double attention_scale = 0;          ///< of the scores; 0: 1/√head_dim
 
+    /// Rows of the embedding's and the head's table: tokens, and padding that no token names.
+    int64_t padded_vocab() const { return (vocab + vocab_multiple - 1) / vocab_multiple * vocab_multiple; }
     Activation used_activation() const {
         return activation.value_or(kind == "llama" ? Activation::silu : Activation::gelu_tanh);
     }

@@ -21,7 +21,9 @@ namespace {
 class Transformer final : public Model {
   public:
     explicit Transformer(const ModelSpec& spec) : Model(""), spec_(spec), llama_(spec.kind == "llama") {
-        Parameter* table = add_parameter("tok.weight", {spec.vocab, spec.dim}, spec.vocab, Initial::normal);
+        Parameter* table =
+            add_parameter("tok.weight", {spec.padded_vocab(), spec.dim}, spec.vocab, Initial::normal);
+        if (spec.tied) tied_ = table;
         tok_ = keep(std::make_unique<Embedding>("tok", table));
         embed_modules_ = {tok_};
         if (!llama_) {
@@ -38,7 +40,7 @@ class Transformer final : public Model {
         }
         ln_f_ = add_norm("ln_f");
         head_ = spec.tied ? keep(std::make_unique<Linear>("head", table, nullptr))
-                          : add_linear("head", spec.dim, spec.vocab, false);
+                          : add_linear("head", spec.dim, spec.padded_vocab(), false);
         head_modules_ = {ln_f_, head_};
         children_.insert(children_.end(), head_modules_.begin(), head_modules_.end());
     }
@@ -79,8 +81,8 @@ class Transformer final : public Model {
     }
 
     Variable criterion(Tape& tape, Variable output, const Tensor& target) override {
-        const Variable loss =
-            own_criterion ? own_criterion(tape, output, target) : cross_entropy(tape, output, target);
+        const Variable loss = own_criterion ? own_criterion(tape, output, target)
+                                            : cross_entropy(tape, output, target, loss_form);
         tape.release(output);
         return loss;
     }

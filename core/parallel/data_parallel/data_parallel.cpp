@@ -21,11 +21,13 @@ comm::CallOptions straight(std::string_view rule, std::string_view unit,
 
 }  // namespace
 
-DataParallel::DataParallel(const RankContext& context, nn::Model& model, int64_t rows, int32_t microbatches)
+DataParallel::DataParallel(const RankContext& context, nn::Model& model, int64_t rows, int32_t microbatches,
+                           StepLoss::Options loss)
     : context_(context),
       model_(model),
       group_(*context.groups.at(0)),
       microbatches_(microbatches),
+      loss_(context_, std::move(loss), microbatches),
       rows_(rows / microbatches / group_.size()) {}
 
 void DataParallel::load(const InitialValues& values) {
@@ -103,13 +105,14 @@ void DataParallel::sum_gradients() {
 
 std::optional<double> DataParallel::run(int32_t step, const Tensor& x, const Tensor& y) {
     const int64_t rows = rows_ * group_.size();
+    if (owns()) loss_.begin(y);
     double loss = 0;
     for (int32_t m = 0; m < microbatches_; ++m)
         loss +=
             run_microbatch({step, m, m + 1 == microbatches_}, owns() ? x.narrow(m * rows, rows) : Tensor(),
                            owns() ? y.narrow(m * rows, rows) : Tensor());
     if (!owns()) return std::nullopt;
-    return loss / microbatches_;
+    return loss_.of_step(loss);
 }
 
 double DataParallel::run_microbatch(const Pass& pass, const Tensor& x, const Tensor& y) {
@@ -142,6 +145,7 @@ double DataParallel::run_microbatch(const Pass& pass, const Tensor& x, const Ten
     nn::Variable leaf, loss;
     if (owns()) {
         leaf = on_first.leaf(std::exchange(all, {}));
+        loss_.prepare(model_, y);
         loss = model_.criterion(on_first, leaf, y);
         value = on_first.value(loss).item();
     }
@@ -149,7 +153,7 @@ double DataParallel::run_microbatch(const Pass& pass, const Tensor& x, const Ten
     if (context_.watcher) context_.watcher->at(pass.step, pass.microbatch, Phase::backward);
     Tensor all_grad;
     if (owns()) {
-        on_first.backward(loss, 1.0F / static_cast<float>(microbatches_));
+        on_first.backward(loss, loss_.seed());
         all_grad = on_first.take_grad(leaf);
     }
     Tensor grad = scatter_rows(all_grad, output_shape, DType::float32, "dp.scatter.output_gradients",

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/parallel/step_loss.h"
 #include "core/parallel/step_runner.h"
 
 namespace meshscope::parallel {
@@ -25,7 +26,8 @@ class DataParallel final : public StepRunner {
   public:
     /// `model` outlives it. `rows`: of a step's whole batch; `microbatches`: backward passes a step, whose
     /// gradients are summed. Both, and the devices, divide `rows`.
-    DataParallel(const RankContext& context, nn::Model& model, int64_t rows, int32_t microbatches);
+    DataParallel(const RankContext& context, nn::Model& model, int64_t rows, int32_t microbatches,
+                 StepLoss::Options loss = {});
 
     void load(const InitialValues& values) override;
     /// Device 0's; the others have none.
@@ -55,6 +57,7 @@ class DataParallel final : public StepRunner {
     nn::Model& model_;
     comm::ProcessGroup& group_;
     int32_t microbatches_;
+    StepLoss loss_;
     int64_t rows_ = 0;  ///< of a micro-batch on one device
     std::vector<Chunk> chunks_;
     std::vector<LocalParameter> local_;

@@ -1,5 +1,7 @@
 #include "core/parallel/ddp/buckets.h"
 
+#include <utility>
+
 namespace meshscope::parallel {
 
 BucketCaps BucketCaps::of(std::optional<double> bucket_cap_mb) {
@@ -8,20 +10,24 @@ BucketCaps BucketCaps::of(std::optional<double> bucket_cap_mb) {
     return {cap, cap};
 }
 
-std::vector<std::vector<int32_t>> assign_buckets(std::span<const int64_t> bytes, BucketCaps caps) {
+std::vector<std::vector<int32_t>> assign_buckets(std::span<const int64_t> bytes, BucketCaps caps,
+                                                 int32_t alone) {
     std::vector<std::vector<int32_t>> buckets;
     std::vector<int32_t> open;
     int64_t filled = 0;
+    const auto close = [&] {
+        if (!open.empty()) buckets.push_back(std::move(open));
+        open = {};
+        filled = 0;
+    };
     for (std::size_t i = 0; i < bytes.size(); ++i) {
-        open.push_back(static_cast<int32_t>(i));
+        const auto position = static_cast<int32_t>(i);
+        if (position == alone) close();
+        open.push_back(position);
         filled += bytes[i];
-        if (filled >= (buckets.empty() ? caps.first : caps.rest)) {
-            buckets.push_back(std::move(open));
-            open = {};
-            filled = 0;
-        }
+        if (position == alone || filled >= (buckets.empty() ? caps.first : caps.rest)) close();
     }
-    if (!open.empty()) buckets.push_back(std::move(open));
+    close();
     return buckets;
 }
 

@@ -22,7 +22,8 @@ struct BucketCaps {
 /// torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size.
 ///
 /// Example: ten Linear(1024,1024), arriving from the last, fill buckets of 4,198,400, 29,388,800 and
-/// 8,396,800 bytes.
-std::vector<std::vector<int32_t>> assign_buckets(std::span<const int64_t> bytes, BucketCaps caps);
+/// 8,396,800 bytes. The parameter at position `alone` gets a bucket of its own; -1: none does.
+std::vector<std::vector<int32_t>> assign_buckets(std::span<const int64_t> bytes, BucketCaps caps,
+                                                 int32_t alone = -1);
 
 }  // namespace meshscope::parallel

@@ -161,24 +161,26 @@ std::vector<std::vector<std::string>> units_in(nn::Model& model,
 }  // namespace
 
 extern const Declaration kFsdp2;
-const Declaration kFsdp2{.id = DataStrategy::fsdp2,
-                         .word = "fsdp2",
-                         .dims = DataDims::shard_maybe_replicate,
-                         .dims_hint = "scenario.hint.dims_fsdp2",
-                         .keys = kFsdp2Keys,
-                         .compared = true,
-                         .in_pipelines = true,
-                         .hybrid_word = "hsdp",
-                         .zero_stage = [](const StrategyOptions&) { return 3; },
-                         .offloads = [](const StrategyOptions& o) { return o.fsdp2.cpu_offload; },
-                         .refusals = fsdp2_refusals,
-                         .make = [](const RankContext& context, nn::Model& model,
-                                    const StrategyOptions& options) -> std::unique_ptr<Strategy> {
-                             Fsdp2Options fsdp2 = options.fsdp2;
-                             fsdp2.units = units_in(model, options.units);
-                             fsdp2.pipeline = options.pipeline.shape.has_value();
-                             fsdp2.precision = options.precision;
-                             return std::make_unique<Fsdp2>(context, model, std::move(fsdp2));
-                         }};
+const Declaration kFsdp2{
+    .id = DataStrategy::fsdp2,
+    .word = "fsdp2",
+    .dims = DataDims::shard_maybe_replicate,
+    .dims_hint = "scenario.hint.dims_fsdp2",
+    .keys = kFsdp2Keys,
+    .compared = true,
+    .in_pipelines = true,
+    .shares_between_stages = [](const StrategyOptions& o) { return !o.fsdp2.cpu_offload; },
+    .hybrid_word = "hsdp",
+    .zero_stage = [](const StrategyOptions&) { return 3; },
+    .offloads = [](const StrategyOptions& o) { return o.fsdp2.cpu_offload; },
+    .refusals = fsdp2_refusals,
+    .make = [](const RankContext& context, nn::Model& model,
+               const StrategyOptions& options) -> std::unique_ptr<Strategy> {
+        Fsdp2Options fsdp2 = options.fsdp2;
+        fsdp2.units = units_in(model, options.units);
+        fsdp2.pipeline = options.pipeline.shape.has_value();
+        fsdp2.precision = options.precision;
+        return std::make_unique<Fsdp2>(context, model, std::move(fsdp2));
+    }};
 
 }  // namespace meshscope::parallel

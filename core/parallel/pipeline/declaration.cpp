@@ -1,3 +1,4 @@
+#include <numeric>
 #include <string>
 
 #include "core/mesh/mesh_offers.h"
@@ -12,6 +13,25 @@ using pipeline::ScheduleKind;
 using pipeline::ScheduleShape;
 
 constexpr int64_t kMostMicrobatches = 1 << 16;
+
+/// How many layers each stage has, one number or more a stage; whether they fit is told with the stages.
+bool read_stage_layers(const KeyValue& value, StrategyOptions& options, const StrategyUse&,
+                       std::vector<Refusal>& found) {
+    const auto* const list = value.as<std::vector<KeyValue>>();
+    if (list == nullptr) return false;
+    std::vector<int64_t> counts;
+    for (std::size_t i = 0; i < list->size(); ++i) {
+        const auto* const count = (*list)[i].as<int64_t>();
+        if (count == nullptr) return false;
+        if (*count < 1)
+            found.push_back({.key = "stage_layers",
+                             .message = {"scenario.stage_layers_least", {{"found", *count}}},
+                             .element = i});
+        counts.push_back(*count);
+    }
+    if (found.empty()) options.pipeline.stage_layers = std::move(counts);
+    return true;
+}
 
 constexpr StrategyKey kPipelineKeys[] = {
     {"schedule", "(none)",
@@ -28,6 +48,7 @@ constexpr StrategyKey kPipelineKeys[] = {
      StrategyKey::Integer{
          1, kMostMicrobatches,
          [](StrategyOptions& o, int64_t n) { o.pipeline.stages_per_rank = static_cast<int32_t>(n); }}},
+    {"stage_layers", "as even as can be", StrategyKey::Several{"array of integers", read_stage_layers}},
 };
 
 /// Without a schedule: the mesh must have no pp dim, and the keys that go with one must not be there.
@@ -46,7 +67,7 @@ std::vector<Refusal> without_schedule(const StrategyUse& use) {
                  .table = "mesh"}};  // what a schedule's keys are for is known once there is one
     }
     std::vector<Refusal> found;
-    for (const char* key : {"microbatches", "stages_per_rank"})
+    for (const char* key : {"microbatches", "stages_per_rank", "stage_layers"})
         if (use.has(key))
             found.push_back(
                 {.key = key,
@@ -110,7 +131,31 @@ Refusal impossible(const ScheduleShape& shape, Message reason, const StrategyUse
     return {.key = "microbatches", .message = std::move(reason), .offers = std::move(offers)};
 }
 
-/// Every stage needs a layer, and a tied parameter one stage.
+/// One number a stage, which together are the model's layers.
+void refuse_counts(const ScheduleShape& shape, int64_t layers, const std::vector<int64_t>& counts,
+                   std::vector<Refusal>& found) {
+    const int64_t sum = std::accumulate(counts.begin(), counts.end(), int64_t{0});
+    if (counts.empty() || (std::ssize(counts) == shape.stages() && sum == layers)) return;
+    found.push_back({.key = "stage_layers",
+                     .message = {"scenario.stage_layers",
+                                 {{"found", static_cast<int64_t>(counts.size())},
+                                  {"stages", int64_t{shape.stages()}},
+                                  {"sum", sum},
+                                  {"layers", layers}}}});
+}
+
+/// The two copies of a tied parameter are cut alike, and get the same gradients, under some strategies only.
+void refuse_tied(const StrategyOptions& options, const StrategyUse& use, std::vector<Refusal>& found) {
+    if (!use.spec.tied || use.strategy == nullptr || !use.strategy->in_pipelines ||
+        use.strategy->is(&Declaration::shares_between_stages, options))
+        return;
+    found.push_back({.key = "tied",
+                     .message = {"scenario.pipeline_tied", {{"strategy", std::string(use.strategy->word)}}},
+                     .offers = {{{{{"model.tied", false}}}}},
+                     .table = "model"});
+}
+
+/// Every stage needs a layer.
 void refuse_stages(const ScheduleShape& shape, int64_t layers, const StrategyUse& use,
                    std::vector<Refusal>& found) {
     const int64_t stages = shape.stages();
@@ -128,11 +173,6 @@ void refuse_stages(const ScheduleShape& shape, int64_t layers, const StrategyUse
                          .message = {"pipeline.too_few_layers", {{"layers", layers}, {"stages", stages}}},
                          .offers = std::move(offers)});
     }
-    if (use.spec.tied && stages > 1)
-        found.push_back({.key = "tied",
-                         .message = {"scenario.pipeline_tied", {{"stages", stages}, {"last", stages - 1}}},
-                         .offers = {{{{{"model.tied", false}}}}},
-                         .table = "model"});
 }
 
 std::vector<Refusal> settle_pipeline(StrategyOptions& options, const StrategyUse& use) {
@@ -154,7 +194,11 @@ std::vector<Refusal> settle_pipeline(StrategyOptions& options, const StrategyUse
         found.push_back(impossible(shape, std::move(*reason), use));
         return found;
     }
-    if (const nn::Model* const model = use.model()) refuse_stages(shape, model->n_layers(), use, found);
+    if (const nn::Model* const model = use.model()) {
+        refuse_stages(shape, model->n_layers(), use, found);
+        refuse_counts(shape, model->n_layers(), o.stage_layers, found);
+    }
+    if (shape.stages() > 1) refuse_tied(options, use, found);
     o.shape = shape;
     return found;
 }

@@ -18,16 +18,23 @@ Lowering lowering_of(const Schedule& schedule) {
 
 }  // namespace
 
-Pipeline::Pipeline(const RankContext& context, const Schedule& schedule, Microbatch microbatch,
+Pipeline::Pipeline(const RankContext& context, const Schedule& schedule, Setup setup,
                    const MakeModel& make_model, const Stage::MakeStrategy& make_strategy)
-    : context_(context), schedule_(schedule), microbatch_(microbatch) {
+    : context_(context),
+      schedule_(schedule),
+      microbatch_(setup.microbatch),
+      loss_(context_, std::move(setup.loss), schedule.shape.microbatches) {
     const auto rank = static_cast<std::size_t>(context_.along(mesh::Role::pp)->rank().value);
     actions_ = std::move(lower(schedule_, lowering_of(schedule_)).at(rank));
-    for (int32_t stage = 0; stage < schedule_.shape.stages(); ++stage)
-        if (home(stage) == context_.along(mesh::Role::pp)->rank().value)
-            stages_.push_back(std::make_unique<Stage>(context_, stage, schedule_.shape.stages(),
-                                                      schedule_.shape.microbatches, make_model(),
-                                                      make_strategy));
+    const int32_t stages = schedule_.shape.stages();
+    for (int32_t stage = 0; stage < stages; ++stage) {
+        if (home(stage) != context_.along(mesh::Role::pp)->rank().value) continue;
+        std::unique_ptr<nn::Model> model = make_model();
+        const LayerRange layers = layers_of_stage(model->n_layers(), stages, stage, setup.stage_layers);
+        stages_.push_back(
+            std::make_unique<Stage>(context_, StagePlace{stage, stages, schedule_.shape.microbatches, layers},
+                                    std::move(model), make_strategy, loss_));
+    }
 }
 
 Pipeline::~Pipeline() = default;
@@ -57,6 +64,7 @@ std::optional<double> Pipeline::run(int32_t step, const Tensor& x, const Tensor&
     x_ = x;
     y_ = y;
     for (const auto& stage : stages_) stage->begin_step();
+    if (y_.defined()) loss_.begin(y_);
     for (const Action& action : actions_) {
         if (action.parts.empty()) perform(action);
         for (const Action& part : action.parts) perform(part);
@@ -66,11 +74,33 @@ std::optional<double> Pipeline::run(int32_t step, const Tensor& x, const Tensor&
     sends_.clear();
     n_left_ = 0;
     x_ = y_ = {};
+    sum_tied_gradients();
     Stage* const last = find(schedule_.shape.stages() - 1);
     if (!last) return std::nullopt;
     double loss = 0;
     for (int32_t m = 0; m < schedule_.shape.microbatches; ++m) loss += last->loss(m);
-    return loss / schedule_.shape.microbatches;
+    return loss_.of_step(loss);
+}
+
+void Pipeline::sum_tied_gradients() {
+    Stage* const first = find(0);
+    Stage* const last = find(schedule_.shape.stages() - 1);
+    const auto gradient = [](Stage* stage) {
+        const auto place = stage == nullptr ? std::nullopt : stage->tied();
+        return place ? stage->strategy().gradients()[*place] : Tensor();
+    };
+    const Tensor of_first = gradient(first), of_last = gradient(last);
+    if (of_first.defined() && of_last.defined()) {
+        const ComputeEvent event(context_.recorder, *context_.allocator, "pp.tied.sum", "embedding");
+        event->add(of_first, of_first, of_last);
+        event->copy(of_last, of_first);
+        return;
+    }
+    const Tensor& own = of_first.defined() ? of_first : of_last;
+    if (!own.defined() || own.n_elements() == 0) return;
+    mark(Phase::backward, schedule_.shape.microbatches - 1);
+    context_.embedding->all_reduce(own, ReduceOp::sum,
+                                   {.cause = {"pp.tied.all_reduce", "embedding"}, .async_op = false});
 }
 
 void Pipeline::mark(Phase phase, int32_t microbatch) {

@@ -17,6 +17,13 @@ struct Microbatch {
     DType stream_dtype = DType::float32;  ///< of activations between stages: what the stages compute in
 };
 
+/// What a pipeline is told beside its schedule.
+struct Setup {
+    Microbatch microbatch{};
+    std::vector<int64_t> stage_layers{};  ///< how many each stage has; empty: as even as can be
+    StepLoss::Options loss{};
+};
+
 /// Pipeline parallelism: this rank's stages, worked through in the order of a schedule. Activations and their
 /// gradients travel between the ranks of the pp group by send and recv.
 ///
@@ -26,6 +33,11 @@ struct Microbatch {
 /// the end of the step. Neighbouring stages on one rank (the turn of a V) hand over the tensor itself.
 /// Source: torch/distributed/pipelining/schedules.py, _PipelineScheduleRuntime; stage.py.
 ///
+/// A parameter that embedding and head share (tied) lies on the first and on the last stage. Behind the
+/// step's last backward, and whatever the stages' strategies reduce, the two gradients are added up: by an
+/// all_reduce over RankContext::embedding, or on the one rank that has both stages. Both copies are updated
+/// alike then. Source: megatron/core/distributed/finalize_model_grads.py, _allreduce_word_embedding_grads.
+///
 /// One difference from PyTorch: the first stage's I does the input gradients inside the stage, PyTorch leaves
 /// them to its W (stage.py, backward_one_chunk).
 class Pipeline final : public StepRunner {
@@ -34,8 +46,8 @@ class Pipeline final : public StepRunner {
 
     /// `context.along(mesh::Role::pp)` has schedule.shape.ranks ranks, in the order of the pipeline.
     /// `make_model` gives the whole model, once a stage. Throws InvalidArgument ("pipeline.too_few_layers").
-    Pipeline(const RankContext& context, const Schedule& schedule, Microbatch microbatch,
-             const MakeModel& make_model, const Stage::MakeStrategy& make_strategy);
+    Pipeline(const RankContext& context, const Schedule& schedule, Setup setup, const MakeModel& make_model,
+             const Stage::MakeStrategy& make_strategy);
     ~Pipeline() override;
 
     void load(const InitialValues& values) override;
@@ -69,6 +81,7 @@ class Pipeline final : public StepRunner {
     void receive(Stage& stage, int32_t microbatch, bool activation);
     Tensor received(std::map<Key, Receive>& from, const Key& key);
     void mark(Phase phase, int32_t microbatch);
+    void sum_tied_gradients();
 
     /// This rank's stage of that number, or null.
     Stage* find(int32_t stage) const;
@@ -78,6 +91,7 @@ class Pipeline final : public StepRunner {
     RankContext context_;
     Schedule schedule_;
     Microbatch microbatch_;
+    StepLoss loss_;
     Actions actions_;  ///< this rank's
     std::vector<std::unique_ptr<Stage>> stages_;
     std::vector<LocalParameter> local_;

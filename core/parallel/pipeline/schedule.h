@@ -45,6 +45,7 @@ struct ScheduleShape {
 struct PipelineOptions {
     std::optional<ScheduleKind> schedule;
     std::optional<int32_t> microbatches, stages_per_rank;
+    std::vector<int64_t> stage_layers;   ///< how many layers each stage has; empty: as even as can be
     std::optional<ScheduleShape> shape;  ///< with the ranks of the mesh dim pp; checked
 };
 

@@ -1,28 +1,41 @@
 #include "core/parallel/pipeline/stage.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "core/base/error.h"
 
 namespace meshscope::parallel::pipeline {
 
-LayerRange layers_of_stage(int64_t n_layers, int32_t stages, int32_t stage) {
+LayerRange layers_of_stage(int64_t n_layers, int32_t stages, int32_t stage,
+                           const std::vector<int64_t>& counts) {
     if (n_layers < stages)
         throw InvalidArgument(
             {"pipeline.too_few_layers", {{"layers", n_layers}, {"stages", int64_t{stages}}}});
-    return {stage * n_layers / stages, (stage + 1) * n_layers / stages};
+    if (counts.empty()) return {stage * n_layers / stages, (stage + 1) * n_layers / stages};
+    const auto own = counts.begin() + stage;
+    const int64_t before = std::accumulate(counts.begin(), own, int64_t{0});
+    return {before, before + *own};
 }
 
-Stage::Stage(const RankContext& context, int32_t index, int32_t stages, int32_t microbatches,
-             std::unique_ptr<nn::Model> model, const MakeStrategy& make_strategy)
+Stage::Stage(const RankContext& context, StagePlace place, std::unique_ptr<nn::Model> model,
+             const MakeStrategy& make_strategy, const StepLoss& loss)
     : context_(context),
-      index_(index),
-      stages_(stages),
-      microbatches_(microbatches),
-      name_("stage " + std::to_string(index)),
+      place_(place),
+      name_("stage " + std::to_string(place.index)),
       model_(std::move(model)),
-      layers_(layers_of_stage(model_->n_layers(), stages, index)),
-      in_flight_(static_cast<std::size_t>(microbatches)) {
-    model_->keep_pieces(first(), layers_.first, layers_.end, last());
+      loss_(loss),
+      in_flight_(static_cast<std::size_t>(place.microbatches)) {
+    model_->keep_pieces(first(), place_.layers.first, place_.layers.end, last());
     strategy_ = make_strategy(*model_);
+}
+
+std::optional<std::size_t> Stage::tied() const {
+    if (model_->tied() == nullptr || !model_->tied()->shared) return std::nullopt;
+    const auto& local = strategy_->local_parameters();
+    const auto found = std::ranges::find(local, model_->tied(), &LocalParameter::parameter);
+    if (found == local.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - local.begin());
 }
 
 Stage::~Stage() = default;
@@ -49,10 +62,11 @@ void Stage::forward(int32_t step, int32_t microbatch, Tensor input, const Tensor
     if (!first()) flight.input = tape.leaf(std::move(input));
     tape.enter(*model_);
     nn::Variable stream = first() ? model_->embed(tape, strategy_->input(input)) : flight.input;
-    for (int64_t i = layers_.first; i < layers_.end; ++i) stream = model_->layer(tape, i, stream);
+    for (int64_t i = place_.layers.first; i < place_.layers.end; ++i) stream = model_->layer(tape, i, stream);
     if (last()) stream = model_->head(tape, stream);
     tape.leave(*model_);
     if (last()) {
+        loss_.prepare(*model_, target);
         stream = model_->criterion(tape, stream, target);
         flight.loss = tape.value(stream).item();
     }
@@ -71,7 +85,7 @@ double Stage::loss(int32_t microbatch) const {
 }
 
 Pass Stage::announce_backward(int32_t step, int32_t microbatch, bool completes, nn::Tape& tape) {
-    const Pass pass{step, microbatch, completes && completed_ + 1 == microbatches_};
+    const Pass pass{step, microbatch, completes && completed_ + 1 == place_.microbatches};
     strategy_->before_backward(pass);
     strategy_->attach(tape);
     return pass;
@@ -84,7 +98,7 @@ void Stage::backward(int32_t step, int32_t microbatch, Tensor grad, bool input_o
         context_.watcher->at(step, microbatch, Phase::backward);
         if (!last()) context_.watcher->received(grad);
     }
-    const float seed = 1.0F / static_cast<float>(microbatches_);
+    const float seed = loss_.seed();
     if (input_only) {
         // Whatever the strategy hangs on the tape concerns finished gradients: those come with W.
         strategy_->before_backward({step, microbatch, false});

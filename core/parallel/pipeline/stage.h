@@ -6,43 +6,55 @@
 #include <string>
 #include <vector>
 
+#include "core/parallel/step_loss.h"
 #include "core/parallel/strategy.h"
 
 namespace meshscope::parallel::pipeline {
 
-/// Layers [first, end) of a model's n_layers() for each stage, as even as can be: stage s gets those from
-/// s·n/S to (s+1)·n/S. Throws InvalidArgument ("pipeline.too_few_layers").
+/// Layers [first, end) of a model's n_layers() for each stage: as many as `counts` says of each, or where
+/// that is empty as even as can be, stage s those from s·n/S to (s+1)·n/S. Throws InvalidArgument
+/// ("pipeline.too_few_layers").
 struct LayerRange {
     int64_t first = 0, end = 0;
 };
-LayerRange layers_of_stage(int64_t n_layers, int32_t stages, int32_t stage);
+LayerRange layers_of_stage(int64_t n_layers, int32_t stages, int32_t stage,
+                           const std::vector<int64_t>& counts = {});
+
+/// Which stage it is, of how many, and what it does in a step.
+struct StagePlace {
+    int32_t index = 0, stages = 1, microbatches = 1;
+    LayerRange layers{};
+};
 
 /// One stage on the rank it lives on: its part of the model with a data strategy of its own, and what is kept
 /// of every micro-batch between its forward and its last backward.
 ///
-/// The first stage embeds, the last has the head and the loss. Gradients are those of the mean of the
-/// micro-batches' losses: the last stage starts backward from 1/M.
+/// The first stage embeds, the last has the head and the loss. Gradients are those of the step's loss, which
+/// `loss` makes of the micro-batches'.
 class Stage {
   public:
     /// `model` is the whole model; all but the stage's pieces is taken out of it here.
     using MakeStrategy = std::function<std::unique_ptr<Strategy>(nn::Model&)>;
-    Stage(const RankContext& context, int32_t index, int32_t stages, int32_t microbatches,
-          std::unique_ptr<nn::Model> model, const MakeStrategy& make_strategy);
+    Stage(const RankContext& context, StagePlace place, std::unique_ptr<nn::Model> model,
+          const MakeStrategy& make_strategy, const StepLoss& loss);
     ~Stage();
 
-    int32_t index() const { return index_; }
-    bool first() const { return index_ == 0; }
-    bool last() const { return index_ == stages_ - 1; }
+    int32_t index() const { return place_.index; }
+    bool first() const { return place_.index == 0; }
+    bool last() const { return place_.index == place_.stages - 1; }
     const std::string& name() const { return name_; }  ///< "stage 2"
     nn::Model& model() { return *model_; }
     Strategy& strategy() { return *strategy_; }
+    /// The place of a tied parameter's copy among the strategy's local parameters, which on a rank that has
+    /// no part of it is none.
+    std::optional<std::size_t> tied() const;
 
     /// Runs the stage forward: from `input` (its rows of x for the first stage, else what the stage before
     /// made), with `target` for the last one. `input` is taken over.
     void forward(int32_t step, int32_t microbatch, Tensor input, const Tensor& target);
     /// What forward made for the next stage; the stage lets go of it.
     Tensor take_output(int32_t microbatch);
-    /// The last stage's undivided loss of a micro-batch.
+    /// The last stage's loss of a micro-batch.
     double loss(int32_t microbatch) const;
 
     /// B, or I when `input_only`, then W: `grad` is the gradient of the stage's output (unused by the last).
@@ -67,10 +79,10 @@ class Stage {
     Pass announce_backward(int32_t step, int32_t microbatch, bool completes, nn::Tape& tape);
 
     RankContext context_;
-    int32_t index_, stages_, microbatches_;
+    StagePlace place_;
     std::string name_;
     std::unique_ptr<nn::Model> model_;
-    LayerRange layers_;
+    const StepLoss& loss_;
     std::unique_ptr<Strategy> strategy_;
     std::vector<InFlight> in_flight_;  ///< by micro-batch
     int32_t completed_ = 0;            ///< backwards whose weight gradients are done

@@ -155,9 +155,10 @@ void TensorParallel::connect_head(nn::Model& model, nn::Linear& head) {
     cut(head.weight(), 0);
     head.map_input = whole_input();
     if (options_.loss_parallel)
-        model.own_criterion = [&group, &head](Tape& tape, Variable logits, const Tensor& targets) {
+        model.own_criterion = [&group, &head, &model](Tape& tape, Variable logits, const Tensor& targets) {
             const nn::Box& box = head.weight().box;
-            return vocab_cross_entropy(tape, logits, targets, box.first, box.whole.at(0), group);
+            return vocab_cross_entropy(tape, logits, targets, box.first, box.whole.at(0), group,
+                                       model.loss_form);
         };
     else
         head.map_output = [&group, &head](Tape& tape, Variable x) {
@@ -168,6 +169,7 @@ void TensorParallel::connect_head(nn::Model& model, nn::Linear& head) {
 
 void TensorParallel::connect_embedding(nn::Model& model, nn::Embedding& tok) {
     comm::ProcessGroup& group = *context_.along(mesh::Role::tp);
+    if (model.tied() != nullptr) cut(tok.weight(), 0);  // as the head is, on whatever stage
     if (options_.sequence_parallel) {
         cut(tok.weight(), 0);
         tok.map_output = [&group](Tape& tape, Variable x) {

@@ -11,9 +11,9 @@ using nn::Tape;
 using nn::Variable;
 
 Variable vocab_cross_entropy(Tape& tape, Variable logits, const Tensor& targets, int64_t first,
-                             int64_t classes, comm::ProcessGroup& group) {
+                             int64_t classes, comm::ProcessGroup& group, const nn::LossForm& form) {
     for (const int64_t target : tensor::HostNumbers<int64_t>(targets))
-        tensor::expect_index("cross_entropy", target, classes);
+        tensor::expect_target("cross_entropy", target, classes);
     const Tensor input = tape.value(logits);
     const auto a_number_a_row = [&](const char* what, MemoryCategory category) {
         return tape.allocator().empty(targets.shape(), DType::float32, category, what);
@@ -40,20 +40,22 @@ Variable vocab_cross_entropy(Tape& tape, Variable logits, const Tensor& targets,
     }
     reduce(picked, ReduceOp::sum, "tp.loss.picked");
     const Tensor lse = a_number_a_row("log-sum-exp", MemoryCategory::activations);
-    const Tensor loss = tape.allocator().empty({1}, input.dtype(), MemoryCategory::activations, "loss");
+    const Tensor loss =
+        tape.allocator().empty({1}, form.dtype_of(input), MemoryCategory::activations, "loss");
+    const double divisor = form.divisor_of(targets);
     {
         const ComputeEvent event(tape.recorder(), tape.allocator(), "cross_entropy", "loss");
-        event->cross_entropy_of_parts(loss, lse, largest, sums, picked);
+        event->cross_entropy_of_parts(loss, lse, largest, sums, picked, targets, divisor);
     }
     Tape::Node node;
     node.name = "tp.vocab_cross_entropy";
     node.inputs = {logits};
-    node.backward_input = [logits, input, lse, targets, first](Tape& t, const Tensor& grad_loss) {
+    node.backward_input = [logits, input, lse, targets, first, divisor](Tape& t, const Tensor& grad_loss) {
         Tensor grad = t.allocator().empty(input.shape(), input.dtype(), MemoryCategory::activations,
                                           "cross_entropy input grad");
         {
             const ComputeEvent event(t.recorder(), t.allocator(), "cross_entropy.backward", "loss");
-            event->cross_entropy_part_backward(grad, grad_loss, input, lse, targets, first);
+            event->cross_entropy_part_backward(grad, grad_loss, input, lse, targets, first, divisor);
         }
         t.accumulate(logits, std::move(grad));
     };

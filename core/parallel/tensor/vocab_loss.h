@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/comm/process_group.h"
+#include "core/nn/layers/loss.h"
 #include "core/nn/tape.h"
 
 namespace meshscope::parallel {
@@ -12,8 +13,10 @@ namespace meshscope::parallel {
 /// all_reduces of one number a row: MAX ("tp.loss.max"), SUM of exponentials ("tp.loss.sum_exp"), SUM of the
 /// target's logit, which one rank holds ("tp.loss.picked"); none in backward. Keeps the logits and one
 /// log-sum-exp a row. The loss has the logits' type, the rows' figures are float32. Throws InvalidArgument
-/// ("kernel.index") for a target outside [0, classes). Source: torch/distributed/tensor/parallel/loss.py.
+/// ("kernel.index") for a target outside [0, classes). What `form` says holds as in nn::cross_entropy.
+/// Source: torch/distributed/tensor/parallel/loss.py.
 nn::Variable vocab_cross_entropy(nn::Tape& tape, nn::Variable logits, const tensor::Tensor& targets,
-                                 int64_t first, int64_t classes, comm::ProcessGroup& group);
+                                 int64_t first, int64_t classes, comm::ProcessGroup& group,
+                                 const nn::LossForm& form = {});
 
 }  // namespace meshscope::parallel

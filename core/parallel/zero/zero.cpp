@@ -30,8 +30,14 @@ void Zero::make_buckets(const std::optional<double>& bucket_cap_mb) {
     for (const nn::Parameter* parameter : arriving)
         bytes.push_back(tensor::count(parameter->shape) * bytes_per_element(precision_.reduce));
 
+    // What two stages of a pipeline share is cut alike on both, whatever else they have: Megatron's rule
+    // (param_and_grad_buffer.py, shared_embedding).
+    const auto shared =
+        std::ranges::find_if(arriving, [](const nn::Parameter* parameter) { return parameter->shared; });
+    const auto alone = shared == arriving.end() ? -1 : static_cast<int32_t>(shared - arriving.begin());
     place_.resize(arriving.size());
-    for (const std::vector<int32_t>& positions : assign_buckets(bytes, BucketCaps::of(bucket_cap_mb))) {
+    for (const std::vector<int32_t>& positions :
+         assign_buckets(bytes, BucketCaps::of(bucket_cap_mb), alone)) {
         Bucket bucket;
         bucket.name = "bucket " + std::to_string(buckets_.size());
         std::vector<int64_t> sizes;

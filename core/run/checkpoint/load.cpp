@@ -49,6 +49,13 @@ bool follows(const Difference& difference, const std::vector<Difference>& all) {
     });
 }
 
+/// "1, 2, 3"
+std::string listed(const std::vector<int64_t>& numbers) {
+    std::string text;
+    for (const int64_t number : numbers) text += (text.empty() ? "" : ", ") + std::to_string(number);
+    return text;
+}
+
 /// A file by its content, wherever it lies.
 std::string content_of(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
@@ -75,12 +82,8 @@ Identity identity_of(const scenario::Scenario& scenario) {
     if (!scenario.model_config.empty())
         identity.emplace_back("model.config", content_of(scenario.model_config));
     const nn::ModelSpec& model = scenario.model;
-    if (!model.full_attention.empty()) {  // entries() has no lists and no tables
-        std::string layers;
-        for (const int64_t layer : model.full_attention)
-            layers += (layers.empty() ? "" : ", ") + std::to_string(layer);
-        identity.emplace_back("model.full_attention", layers);
-    }
+    if (!model.full_attention.empty())  // entries() has no lists and no tables
+        identity.emplace_back("model.full_attention", listed(model.full_attention));
     if (const tensor::RopeScaling& scaling = model.rope_scaling;
         scaling.kind != tensor::RopeScaling::Kind::none)
         identity.emplace_back("model.rope_scaling", std::to_string(static_cast<int>(scaling.kind)) + ", " +
@@ -99,6 +102,12 @@ Identity identity_of(const scenario::Scenario& scenario) {
             identity.emplace_back("data.shuffle", scenario.data_shuffle ? "true" : "false");
             identity.emplace_back("data.drop_last", scenario.data_drop_last ? "true" : "false");
         }
+    }
+    if (scenario.ignore_index) {
+        add("data.ignore_index", *scenario.ignore_index);
+        identity.emplace_back("data.lengths", listed(scenario.data_lengths));
+        const bool tokens = scenario.parallel.loss_mean == parallel::LossMean::tokens;
+        identity.emplace_back("train.loss_mean", tokens ? "tokens" : "microbatches");
     }
     add("train.global_batch", scenario.global_batch);
     identity.emplace_back("optimizer.kind", scenario.optimizer.kind);

@@ -132,9 +132,9 @@ const std::vector<Impossible>& impossible() {
          }},
         {"more pipeline ranks than layers and micro-batches", staged,
          [](Case& c) { c.parallel.set("stages_per_rank", 50); }},
-        {"tied pieces on two stages",
-         [=](const Case& c) { return staged(c) && of_tokens(c) && size_of(c, "pp") > 1; },
-         [](Case& c) { c.model.set("tied", "true"); }},
+        {"layers of fewer stages than there are",
+         [=](const Case& c) { return staged(c) && size_of(c, "pp") > 1; },
+         [](Case& c) { c.parallel.set("stage_layers", "[1]"); }},
         {"heads that do not divide dim", of_tokens,
          [](Case& c) {
              c.model.set("heads", c.model.number("dim") + 1);
