@@ -33,6 +33,7 @@ class TrainingRank final : public RankParts {
     void join_groups();
     void reserve_results();
     bool goes_on(int32_t step);
+    void told_to_stop_alone();
     void one_step(int32_t step);
     void train_step(int32_t step);
     Tensor batch_tensor(const nn::Shape& shape, DType dtype, const char* label);
@@ -46,6 +47,8 @@ class TrainingRank final : public RankParts {
     std::optional<FiniteWatch> watch_;  ///< none: nobody searches
     std::optional<Training> training_;
     std::optional<checkpoint::Saver> saver_;  ///< none: nothing is saved
+    /// Since when this rank is told to stop while the one that decides goes on.
+    std::optional<std::chrono::steady_clock::time_point> alone_since_;
 };
 
 TrainingRank::TrainingRank(comm::Transport& transport, const RunPlan& plan, RunControl& control)
@@ -118,13 +121,25 @@ void TrainingRank::reserve_results() {
 
 /// Processes have no common vote: the first one's goes round.
 bool TrainingRank::goes_on(int32_t step) {
-    bool on = control_.vote.goes_on(step);
-    if (!control_.processes) return on;
+    const bool mine = control_.vote.goes_on(step);
+    if (!control_.processes) return mine;
+    bool on = mine;
     executor_.run_in_turn([&] {
         if (plan_.checked) control_.processes->end_calls();
-        on = control_.processes->first_says(on);
+        on = control_.processes->first_says(mine);
     });
+    if (on && !mine) told_to_stop_alone();
     return on;
+}
+
+/// A signal that goes to all ranks reaches the one that decides as well, if a little later. One that it never
+/// gets is for this rank alone, which then leaves the run; its peers say whom they miss.
+void TrainingRank::told_to_stop_alone() {
+    constexpr std::chrono::seconds kPatience{3};
+    const auto now = std::chrono::steady_clock::now();
+    if (!alone_since_) alone_since_ = now;
+    if (now - *alone_since_ < kPatience) return;
+    throw CommError({"run.stopped_alone", {{"rank", int64_t{rank_.value}}}}, rank_);
 }
 
 void TrainingRank::one_step(int32_t step) {

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <thread>
 
@@ -77,6 +78,30 @@ TEST_CASE("ranks whose peers never come stop at the first signal") {
                             " was interrupted while waiting for the other ranks") != std::string::npos);
         }
     }
+}
+
+TEST_CASE("a rank that alone is told to stop leaves the run, which says so on every rank") {
+    const Folder folder;
+    std::string text = kScenario;
+    text.replace(text.find("steps = 3"), 9, "steps = 2000000");
+    text += "[checkpoint]\nfolder = \"" + folder.file("saved") + "\"\nevery = 200\nkeep = 1\n";
+    const std::string scenario = folder.write("long.toml", text);
+    const HeldPort port;
+    std::vector<std::unique_ptr<Child>> ranks;
+    for (const int rank : {0, 1}) {
+        const std::string number = std::to_string(rank);
+        ranks.push_back(std::make_unique<Child>(
+            std::vector<std::string>{"run", scenario, "--level", "off"}, folder.file("out" + number),
+            folder.file("err" + number),
+            std::vector<std::string>{"RANK=" + number, "WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1",
+                                     "MASTER_PORT=" + port.text()}));
+    }
+    CHECK(within(120, [&] { return std::filesystem::exists(folder.file("saved")); }));  // they train
+    ranks[1]->send(SIGTERM);
+    for (const auto& rank : ranks) CHECK(rank->wait(120) != 0);
+    INFO(content(folder.file("err0")) << content(folder.file("err1")));
+    CHECK(content(folder.file("err1")).find("rank 1 was told to stop") != std::string::npos);
+    CHECK(content(folder.file("err0")).find("rank 1") != std::string::npos);
 }
 
 TEST_CASE("ranks that wait at different addresses both say within seconds where, and for whom") {
