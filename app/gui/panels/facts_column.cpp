@@ -7,6 +7,7 @@
 #include "app/gui/panels/picture_renderer.h"
 #include "app/gui/panels/views.h"
 #include "app/gui/session/sandbox_actions.h"
+#include "app/gui/view/common.h"
 #include "app/gui/view/end_facts.h"
 #include "app/gui/view/format.h"
 #include "app/gui/view/paint.h"
@@ -258,7 +259,9 @@ bool tells_end(const Ui& ui) {
 
 float event_facts(Ui& ui, Memory& memory, float x, float y, float w) {
     const auto ref = session::shown_event(ui.state);
-    if (!ref) return paragraph(ui, x, y, w, ui.say("ui.facts.none"), Face::body, Token::soft);
+    if (!ref)
+        return paragraph(ui, x, y, w, ui.say(view::no_event_id(*ui.state.document->trace, "ui.facts.none")),
+                         Face::body, Token::soft);
     const EventFacts facts = view::describe_event(view_input(ui, w, 100), *ref, tells_end(ui));
     const bool chosen = ui.state.selection.event.has_value();
     const trace::Event& event = ui.state.document->trace->event(ref->rank, ref->event);

@@ -221,7 +221,7 @@ Picture code_facts(const Input& input) {
     Sheet s(p, kFactsPad, input.size.width - kFactsPad, 14);
     const auto ref = code_event(input);
     if (!ref) {
-        s.paragraph(p.say("view.code.none"), Face::body, Token::mute);
+        s.paragraph(p.say(no_event_id(input.trace, "view.code.none")), Face::body, Token::mute);
     } else {
         const CodeFacts f = explain_event(input, *ref);
         const trace::Event& e = input.trace.event(ref->rank, ref->event);

@@ -134,7 +134,7 @@ class CodePage {
     Picture draw() {
         const auto ref = code_event(in_);
         if (!ref) {
-            sheet_.paragraph(p_.say("view.code.none"), Face::body, Token::mute);
+            sheet_.paragraph(p_.say(no_event_id(in_.trace, "view.code.none")), Face::body, Token::mute);
             return finish();
         }
         facts_ = explain_event(in_, *ref);

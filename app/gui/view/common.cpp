@@ -89,6 +89,10 @@ bool tells_microbatch(const trace::Trace& trace, int32_t rank, const trace::Even
     return (event.phase == Phase::forward || event.phase == Phase::backward) && has_microbatches(trace, rank);
 }
 
+std::string no_event_id(const trace::Trace& trace, const char* otherwise) {
+    return trace.info.level == trace::Level::off ? "view.events.off" : otherwise;
+}
+
 bool has_phases(const trace::Trace& trace) {
     constexpr std::size_t kMost = 4096;
     for (const auto& rank : trace.ranks) {

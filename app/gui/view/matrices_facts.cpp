@@ -31,7 +31,8 @@ class Facts {
     Picture draw() {
         const Painter& p = list_.p;
         if (scene_.empty()) {
-            list_.sentence(p.say(scene_.step < 0 ? "view.matrices.none.setup" : "view.matrices.none",
+            list_.sentence(p.say(no_event_id(in_.trace, scene_.step < 0 ? "view.matrices.none.setup"
+                                                                        : "view.matrices.none"),
                                  {arg("step", scene_.step)}),
                            {"empty"});
             return list_.take();

@@ -309,8 +309,9 @@ Picture MatricesPicture::draw() {
     p_.picture().content_height = 1e6F;  // known at the end
     float y = header();
     if (scene_.empty()) {
-        const std::string words = p_.say(scene_.step < 0 ? "view.matrices.none.setup" : "view.matrices.none",
-                                         {arg("step", scene_.step)});
+        const std::string words = p_.say(
+            no_event_id(in_.trace, scene_.step < 0 ? "view.matrices.none.setup" : "view.matrices.none"),
+            {arg("step", scene_.step)});
         p_.tell(words);
         p_.layer = kWords;
         p_.paragraph(words, {kPad, y}, Face::body, Token::mute, in_.size.width - 2 * kPad, {"empty"});
