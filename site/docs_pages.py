@@ -13,6 +13,7 @@ from frame import contents, relative
 OTHERS = {
     "README.md": "readme", "CONTRIBUTING.md": "contributing", "CHANGELOG.md": "changelog",
     "core/README.md": "core", "scenarios/README.md": "scenarios", "python/README.md": "python-package",
+    "packaging/README.md": "packaging",
 }
 # In which order the list has them; what is not named follows by name.
 FIRST = ["readme", "teaching", "window", "web", "site", "sandbox", "scenario", "trace", "python", "diagnosis", "estimate"]

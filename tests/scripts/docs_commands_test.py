@@ -89,7 +89,7 @@ def main():
     have_window = (programs / "meshscope-app").exists()
     begin = time.monotonic()
     asked = {}  # the same line stands in several documents
-    for page in (root / "README.md", *sorted((root / "docs").glob("*.md"))):
+    for page in (root / "README.md", root / "README.zh.md", *sorted((root / "docs").glob("*.md"))):
         for number, command in commands(page):
             if have_window or PROGRAM.match(command + " ")[1] == "meshscope":
                 asked.setdefault(command, []).append(f"{page.relative_to(root)}:{number}")

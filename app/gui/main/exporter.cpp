@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/gui/main/drawn_svg.h"
+#include "app/gui/main/fade.h"
 #include "app/gui/main/stage.h"
 #include "app/gui/main/storyboard.h"
 #include "app/gui/main/words.h"
@@ -70,15 +71,14 @@ struct Exporter::Impl {
     /// Apart from the constructor, so that what throws here is taken down in the right context.
     void start(const ExportTools& tools) {
         const bool film_wanted = kind == ExportKind::gif || kind == ExportKind::mp4;
-        if (job.frames_per_s <= 0) job.frames_per_s = kind == ExportKind::gif ? 12 : 30;
+        if (job.frames_per_s <= 0) job.frames_per_s = usual_frames_per_s(kind);
         if (film_wanted) {
             frames = job.frames > 0
                          ? job.frames
                          : std::max(1, static_cast<int>(std::lround(job.seconds * job.frames_per_s)));
             open_film(tools.path);
-            projector = Projector(job.tour ? storyboard(*job.state.document, *session::shown_clock(job.state),
-                                                        frames, job.frames_per_s)
-                                           : std::vector<Shot>{{{}, job.from_ns, job.to_ns, 1, frames}});
+            projector = Projector(shots(), job.frames_per_s, job.look);
+            fade = Fade(projector.fade_frames());
         } else {
             job.path = file_to_write(job.path);
         }
@@ -99,6 +99,8 @@ struct Exporter::Impl {
         stage.emplace(*host, catalogue);
         stage->resume(job.state);
         stage->note_pictures(kind == ExportKind::svg ? &drawn : nullptr);
+        if (kind == ExportKind::png && job.look == FilmLook::tour)
+            Projector({Shot{}}, job.frames_per_s, job.look).advance(*stage);
         // ImGui settles sizes of scrolling parts in the frame after it first sees them.
         for (int i = 0; i < 3; ++i) draw(1.0);
     }
@@ -107,6 +109,13 @@ struct Exporter::Impl {
         const WithContext context(own);
         stage.reset();
         host.reset();
+    }
+
+    std::vector<Shot> shots() const {
+        const time::Clock& clock = *session::shown_clock(job.state);
+        if (job.tour) return storyboard(*job.state.document, clock, frames, job.frames_per_s);
+        if (job.step) return step_alone(*job.state.document, clock, *job.step, frames, job.frames_per_s);
+        return {{{}, job.from_ns, job.to_ns, 1, frames}};
     }
 
     void open_film(const std::string& path_value) {
@@ -152,10 +161,12 @@ struct Exporter::Impl {
     }
 
     void add_frame() {
-        if (projector.advance(*stage))
-            for (int settling = 0; settling < 2; ++settling) draw(0);
+        if (projector.advance(*stage)) {
+            for (int settling = 0; settling < kSettling; ++settling) draw(0);
+            fade.begin();
+        }
         draw(1.0 / job.frames_per_s);
-        film->add(shot());
+        film->add(fade.frame(shot()));
         if (done + 1 == frames) film->finish();
     }
 
@@ -178,6 +189,7 @@ struct Exporter::Impl {
     std::string page;
     int done = 0, frames = 1;
     Projector projector{{}};
+    Fade fade{0};
     std::optional<window::Film> film;
     std::optional<window::FrameBuffer> target;
     std::unique_ptr<window::ImGuiHost> host;

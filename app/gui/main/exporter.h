@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "app/gui/main/options.h"
 #include "app/gui/session/app_state.h"
 #include "app/i18n/catalogue.h"
 #include "core/trace/excerpt.h"
@@ -15,6 +16,11 @@ using session::ExportKind;
 /// By the name's ending, in either case. Throws InvalidArgument ("export.format": path).
 ExportKind export_kind(const std::string& path);
 
+/// Of a film of that kind, where nothing says it.
+inline constexpr int usual_frames_per_s(ExportKind kind) {
+    return kind == ExportKind::gif ? 12 : 30;
+}
+
 /// What is to be written, and from where.
 struct ExportJob {
     std::string path;
@@ -24,6 +30,8 @@ struct ExportJob {
     int64_t from_ns = 0, to_ns = 0;  ///< of a film: where the cursor goes
     std::optional<trace::StepRange> steps;  ///< of a page: those alone; nothing: all
     bool tour = false;               ///< a film of the lesson's steps instead (storyboard.h)
+    FilmLook look = FilmLook::window;  ///< of a film, or of a picture
+    std::optional<int32_t> step;       ///< a film of that step alone
     double seconds = 10;
     int frames_per_s = 0;  ///< 0: 30 for mp4, 12 for gif
     int frames = 0;        ///< 0: seconds × frames_per_s

@@ -252,8 +252,11 @@ class Program {
         job.path = options.export_to;
         const ExportKind kind = export_kind(job.path);
         const bool film = kind == ExportKind::gif || kind == ExportKind::mp4;
-        const int frames = options.frames > 0 ? options.frames : 2;  // else seconds of them
+        const int fps = options.fps_given ? options.frames_per_s : usual_frames_per_s(kind);
+        const int frames = film ? film_frames(options, *document, fps) : 1;
         job.tour = film && tours_lesson(options, *document, frames);
+        job.look = usual_look(options, *document, frames);
+        if (plays_step(options, frames, job.look)) job.step = options.lesson_step;
         if (job.tour) document = without_questions(*document);
         session::Effects ignored;
         for (const session::Action& action :
@@ -270,10 +273,9 @@ class Program {
         job.to_ns = moment(options.to.value_or(1));
         job.width = options.width;
         job.height = options.height;
-        job.seconds = options.seconds;
         job.steps = options.steps;
-        job.frames = options.frames;
-        if (options.fps_given) job.frames_per_s = options.frames_per_s;
+        job.frames = frames;
+        job.frames_per_s = fps;
         std::optional<window::HeadlessContext> context;
         if (kind != ExportKind::svg && kind != ExportKind::html) context.emplace();
         g_polled = 1;

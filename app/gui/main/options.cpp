@@ -120,6 +120,9 @@ bool set(Options& o, const std::string& option, const std::string& value) {
         o.fps_given = true;
     } else if (option == "--seconds") {
         o.seconds = number(option, value, 0.01, 3600);
+        o.seconds_given = true;
+    } else if (option == "--film") {
+        o.film = word<FilmLook>(option, value, {{"tour", FilmLook::tour}, {"window", FilmLook::window}});
     } else if (option == "--mp4") {
         o.mp4 = value;
     } else if (option == "--bench") {
@@ -138,7 +141,8 @@ bool known(const std::string& option) {
     constexpr const char* kWithValue[] = {
         "--lang",   "--theme", "--scale",   "--view", "--render",       "--from", "--to",         "--size",
         "--frames", "--fps",   "--seconds", "--mp4",  "--bench",        "--step", "--dump-state", "--rank",
-        "--at",     "--clock", "--export",  "--form", "--lesson-pages", "--steps"};
+        "--at",     "--clock", "--export",  "--form", "--lesson-pages", "--steps",
+        "--film"};
     return std::find(std::begin(kWithValue), std::end(kWithValue), option) != std::end(kWithValue);
 }
 

@@ -20,6 +20,12 @@ struct At {
     friend bool operator==(const At&, const At&) = default;
 };
 
+/// What the frames of a film look like.
+enum class FilmLook : uint8_t {
+    window,  ///< the window as a person sees it
+    tour     ///< the picture and captions alone
+};
+
 /// What the command line asks for.
 struct Options {
     std::string open;  ///< FILE.mscope, scenario.toml or a lesson's name; "" = the welcome page
@@ -42,7 +48,9 @@ struct Options {
     bool size_given = false;
     int frames_per_s = 30;
     bool fps_given = false;
+    std::optional<FilmLook> film;  ///< nothing: usual_look()
     double seconds = 10;
+    bool seconds_given = false;
     int frames = 0;  ///< 0: seconds × frames_per_s
     std::string mp4;
     int bench = 0;           ///< frames to time

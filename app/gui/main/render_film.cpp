@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "app/gui/main/fade.h"
 #include "app/gui/main/out_folder.h"
 #include "app/gui/main/stage.h"
 #include "app/gui/main/storyboard.h"
@@ -64,6 +65,7 @@ std::string frame_file(const std::string& folder, int frame) {
 Projector set_up_film(Stage& stage, const Options& options, std::shared_ptr<const session::Document> document,
                       int frames, const Beside& beside) {
     const bool tour = tours_lesson(options, *document, frames);
+    const FilmLook look = usual_look(options, *document, frames);
     if (tour) document = without_questions(*document);
     set_up(stage, options, document, beside);
     // It is watched, not answered: an open question leaves nothing out of it.
@@ -73,13 +75,19 @@ Projector set_up_film(Stage& stage, const Options& options, std::shared_ptr<cons
     stage.act(session::ShowRunOfStep{true});
     // One picture of a run that ended early is of where it broke off, as it opens.
     const bool broke_off = document->end && !document->end_is_taught && frames == 1;
-    if (options.step_moment() || (broke_off && !options.from && !options.to)) return Projector({});
+    if (options.step_moment() || (broke_off && !options.from && !options.to))
+        return Projector({Shot{}}, options.frames_per_s, look);
+    const time::Clock& clock = *session::shown_clock(stage.state());
     if (tour)
-        return Projector(
-            storyboard(*document, *session::shown_clock(stage.state()), frames, options.frames_per_s));
+        return Projector(storyboard(*document, clock, frames, options.frames_per_s), options.frames_per_s,
+                         look);
+    if (plays_step(options, frames, look))
+        return Projector(step_alone(*document, clock, options.lesson_step, frames, options.frames_per_s),
+                         options.frames_per_s, look);
     if (const auto view = usual_film_view(options, frames)) stage.act(session::SetView{*view});
     const double from = options.from.value_or(0), to = options.to.value_or(1);
-    return Projector({{{}, moment(stage.state(), from), moment(stage.state(), to), 1, frames}});
+    return Projector({{{}, moment(stage.state(), from), moment(stage.state(), to), 1, frames}},
+                     options.frames_per_s, look);
 }
 
 }  // namespace
@@ -88,10 +96,7 @@ FilmReport render_film(std::shared_ptr<const session::Document> document, const 
                        const i18n::Catalogue& catalogue, const std::string& path_value,
                        const std::function<void(int, int)>& progress, const Beside& beside) {
     make_out_folder(options.render);
-    const int frames =
-        options.frames > 0
-            ? options.frames
-            : std::max(1, static_cast<int>(std::lround(options.seconds * options.frames_per_s)));
+    const int frames = film_frames(options, *document, options.frames_per_s);
     for (int i = 0; !options.force && i < frames; ++i)
         refuse_other_kind(frame_file(options.render, i), FileKind::png);
 
@@ -111,12 +116,15 @@ FilmReport render_film(std::shared_ptr<const session::Document> document, const 
         }
     }
     // ImGui settles sizes of scrolling parts in the frame after it first sees them.
-    for (int i = 0; i < 3; ++i) studio.draw(1.0);
+    for (int i = 0; i < kSettling; ++i) studio.draw(1.0);
+    Fade fade(projector.fade_frames());
     for (int i = 0; i < frames; ++i) {
-        if (projector.advance(studio.stage))
-            for (int settling = 0; settling < 2; ++settling) studio.draw(0);
+        if (projector.advance(studio.stage)) {
+            for (int settling = 0; settling < kSettling; ++settling) studio.draw(0);
+            fade.begin();
+        }
         studio.draw(seconds);
-        const window::Image image = studio.target.read();
+        const window::Image image = fade.frame(studio.target.read());
         window::write_png(frame_file(options.render, i), image);
         if (film) film->add(image);
         if (progress) progress(i + 1, frames);

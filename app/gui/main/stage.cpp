@@ -2,6 +2,8 @@
 
 #include <imgui.h>
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "app/gui/main/words.h"
@@ -19,7 +21,7 @@ void add(std::string& glyphs, const scenario::Text& text) {
 }
 
 /// Every text a document can put on screen.
-std::string texts_of(const session::Document& document) {
+std::string glyphs_in(const session::Document& document) {
     std::string glyphs = document.name;
     add(glyphs, document.title);
     for (const auto& step : document.steps) {
@@ -100,7 +102,9 @@ ImDrawData* Stage::frame(int width, int height, double seconds, float content_sc
             return scenario::Text{catalogue_.text(id, i18n::Language::en),
                                   catalogue_.text(id, i18n::Language::zh)};
         });
-    const float scale = state_.scale * content_scale * (state_.presenter ? session::kPresenterScale : 1.0F);
+    const float scale =
+        state_.film ? film_scale(width, height)
+                    : state_.scale * content_scale * (state_.presenter ? session::kPresenterScale : 1.0F);
     pixels_ = scale;
     const window::Theme& theme = window::theme(state_.theme);
     for (Message& message : host_.prepare(theme, scale, glyphs_)) messages_.push_back(std::move(message));
@@ -128,6 +132,21 @@ ImDrawData* Stage::frame(int width, int height, double seconds, float content_sc
     return data;
 }
 
+float Stage::film_scale(int width, int height) {
+    // From largest to smallest, until the picture has room; a step's picture keeps its size once it is
+    // smaller.
+    constexpr std::array kZooms{1.5F, 1.25F, 1.0F, 0.85F, 0.72F};
+    const Filmed now{state_.document.get(), state_.lesson_step, state_.view};
+    float& zoom = memory_.film.zoom;
+    if (filmed_ != now)
+        zoom = kZooms.front();
+    else if (memory_.film.crowded)
+        zoom =
+            *std::ranges::find_if(kZooms, [&](float less) { return less < zoom || less == kZooms.back(); });
+    filmed_ = now;
+    return zoom * std::min(static_cast<float>(width) / kFilmWidth, static_cast<float>(height) / kFilmHeight);
+}
+
 void Stage::refresh_glyphs() {
     if (glyphs_ready_ && glyphs_of_ == state_.runs) return;
     glyphs_ = catalogue_.all_text() + view::source_letters();
@@ -136,7 +155,7 @@ void Stage::refresh_glyphs() {
         add(glyphs_, offer.title);
         add(glyphs_, offer.subtitle);
     }
-    for (const auto& run : state_.runs) glyphs_ += texts_of(*run);
+    for (const auto& run : state_.runs) glyphs_ += glyphs_in(*run);
     glyphs_of_ = state_.runs;
     glyphs_ready_ = true;
 }

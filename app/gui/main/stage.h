@@ -48,6 +48,17 @@ class Stage {
 
   private:
     void refresh_glyphs();
+    /// Of the layout of films: all sizes in it are of a frame of this size.
+    static constexpr float kFilmWidth = 1280, kFilmHeight = 720;
+    float film_scale(int width, int height);
+    /// What a film shows: its picture keeps its size for as long.
+    struct Filmed {
+        const session::Document* document = nullptr;
+        int32_t step = -1;
+        view::ViewKind view = view::ViewKind::mesh;
+        friend bool operator==(const Filmed&, const Filmed&) = default;
+    };
+    Filmed filmed_;
 
     window::ImGuiHost& host_;
     const i18n::Catalogue& catalogue_;

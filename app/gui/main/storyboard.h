@@ -6,7 +6,9 @@
 #include <optional>
 #include <vector>
 
+#include "app/gui/main/film_words.h"
 #include "app/gui/main/options.h"
+#include "app/gui/main/reel.h"
 #include "app/gui/main/stage.h"
 #include "app/gui/session/document.h"
 
@@ -42,21 +44,50 @@ std::shared_ptr<const session::Document> without_questions(const session::Docume
 /// left out.
 std::vector<Shot> storyboard(const session::Document& document, const time::Clock& clock, int frames,
                              int frames_per_s);
+/// That step alone, as it plays in a tour; none where the document has no such step.
+std::vector<Shot> step_alone(const session::Document& document, const time::Clock& clock, int32_t step,
+                             int frames, int frames_per_s);
+
+/// Frames that are drawn before a step's first one: scrolling parts and the size of a film's picture settle.
+inline constexpr int kSettling = 5;
+
 /// In a tour something changes at least so often.
 inline constexpr int kMostStillSeconds = 4;
+
+/// How a film of a document looks where nothing says it.
+FilmLook usual_look(const Options& options, const session::Document& document, int frames);
+
+/// Whether a film in that look is of the step that is named, as it plays in a tour.
+bool plays_step(const Options& options, int frames, FilmLook look);
+
+/// How many frames are asked for. Where nothing says it a tour is so long that each step's first sentence can
+/// be read.
+int film_frames(const Options& options, const session::Document& document, int frames_per_s);
 
 /// Brings a stage from frame to frame.
 class Projector {
   public:
-    explicit Projector(std::vector<Shot> shots) : shots_(std::move(shots)) {}
+    /// In the look of a tour the cursor rests at each hop and event, and the frames have words.
+    explicit Projector(std::vector<Shot> shots, int frames_per_s = 30, FilmLook look = FilmLook::window);
     /// The next frame's view and moment; after the last one the stage stays as it is. True where another step
     /// of the lesson begins: its layout is not settled yet.
     bool advance(Stage& stage);
+    /// How many frames the change from a step to the next takes: in the look of a tour a third of a second.
+    int fade_frames() const { return look_ == FilmLook::tour ? frames_per_s_ / 3 : 0; }
 
   private:
+    void begin(Stage& stage, const Shot& shot);
+    session::Film words() const;
+
     std::vector<Shot> shots_;
+    int frames_per_s_;
+    FilmLook look_;
+    std::vector<double> begins_;  ///< session::Film::begins
+    int all_ = 0, passed_ = 0;    ///< frames
     std::size_t shot_ = 0;
     int frame_ = 0;  ///< of the shot
+    Reel reel_;
+    std::vector<Said> said_;
 };
 
 }  // namespace meshscope::gui

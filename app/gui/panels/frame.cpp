@@ -125,6 +125,11 @@ void draw_frame(Ui& ui, Memory& memory, float width, float height) {
                      ImGuiWindowFlags_NoBackground);
     ui.draw = ImGui::GetWindowDrawList();
     const Rect whole{0, 0, width, height};
+    if (ui.state.document && ui.state.film) {
+        film_frame(ui, memory, whole);
+        ImGui::End();
+        return;
+    }
     if (ui.state.document) {
         document(ui, memory, width, height);
     } else {

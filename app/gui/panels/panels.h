@@ -61,6 +61,10 @@ std::string view_as_text(Ui& ui, Memory& memory);
 std::string told(Ui& ui, Memory& memory);
 void toast(Ui& ui, Rect box);
 
+/// The frame of a film: the view's picture, the lesson's title and step, what the step says and what has just
+/// happened, how much has been shown. `box`: the whole frame. Memory::film says how large all is drawn.
+void film_frame(Ui& ui, Memory& memory, Rect box);
+
 /// The whole frame for a window of this size in logical pixels.
 void draw_frame(Ui& ui, Memory& memory, float width, float height);
 

@@ -17,7 +17,8 @@ view::Input view_input(const Ui& ui, float width, float height) {
             s.language,
             ui.measure,
             ui.texts,
-            ui.memo};
+            ui.memo,
+            s.film.has_value()};
 }
 
 std::string picture_status(const Ui& ui, Memory& memory, const view::Id& id) {

@@ -67,6 +67,13 @@ struct Memory {
     int toured = -1;  ///< the lesson's card whose thumbnail moves, and for how long it has
     double tour_s = 0;
     bool tour_hovered = false;  ///< the pointer moves it, not the keyboard's focus
+    /// A film's frame: logical pixels of its picture a pixel of a frame of 1280 by 720, and whether the
+    /// picture found no room so in the latest frame.
+    struct FilmFrame {
+        float zoom = 1;
+        bool crowded = false;
+    };
+    FilmFrame film;
     bool scrubbing = false;
     int64_t drag_begin_ns = 0, drag_end_ns = 0;
     float drag_x = 0, drag_y = 0, drag_scroll = 0;

@@ -224,6 +224,7 @@ struct Applier {
         const auto ranks = static_cast<int32_t>(s.runs[run]->trace->ranks.size());
         if (ranks > 0) s.lane_ranks[run] = (a.rank % ranks + ranks) % ranks;
     }
+    void operator()(const ShowFilm& a) const { s.film = a.film; }
     void operator()(const CloseDocument&) const { show(s, nullptr); }
     void operator()(const ShowDocument& a) const {
         show(s, a.document);

@@ -221,6 +221,10 @@ struct ShowLessonPicture {
 struct OpenMesh {
     std::vector<MeshDim> dims;
 };
+/// From now on the layout of films is shown, with these words.
+struct ShowFilm {
+    Film film;
+};
 /// The welcome page's field for a path gets the keyboard; or it has it.
 struct AskPath {
     bool asks = true;
@@ -238,7 +242,7 @@ using AnyAction = std::variant<
     OpenBeside, AddDocument, BringToFront, SelectInRun, CloseRun, SetLaneRank, ShowError, ShowLoading,
     CancelLoading, SetReducedMotion, SetPlain, ToggleExport, StartExport, AskReplace, CancelExport,
     ShowExporting, TogglePalette, TogglePresenter, ToggleNotes, CopyView, CopyCommand, Remember,
-    RestoreViewpoint, OfferLessons, WantPictures, ShowLessonPicture, OpenMesh, AskPath, Tick, ToggleSandbox,
+    RestoreViewpoint, OfferLessons, WantPictures, ShowLessonPicture, OpenMesh, ShowFilm, AskPath, Tick, ToggleSandbox,
     StartExercise, EditSandbox, UndoEdit, RedoEdit, RunSandbox, StopRun, AskWhatIf, AskCall, AskSave,
     SaveSandbox, ShowRunning, RunEnded, RunRefused, SaveEnded, StartLive, LetGo, StopLive, ShowLive>;
 

@@ -34,6 +34,7 @@ std::optional<view::EventRef> shown_event(const AppState& state) {
 }
 
 std::optional<view::Beat> shown_beat(const AppState& state) {
+    if (state.film) return state.film->told;
     if (!state.document || !state.beat) return {};
     return state.playing || state.beat->t_ns == state.cursor.t_ns ? state.beat : std::nullopt;
 }

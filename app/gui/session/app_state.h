@@ -173,6 +173,14 @@ struct LeftLesson {
     std::map<std::string, QuizState> quizzes;
 };
 
+/// What a film tells beside its picture.
+struct Film {
+    std::string said;                ///< of the lesson's step: what is seen, in its own words
+    std::optional<view::Beat> told;  ///< what has just happened
+    std::vector<double> begins;      ///< where steps but the first begin, 0 … 1 of the film, ascending
+    double shown = 0;                ///< how much of the film has been shown, 0 … 1
+};
+
 /// Everything that decides what is on screen. Plain data: the window draws it, apply() changes it, tests read
 /// it.
 struct AppState {
@@ -237,6 +245,7 @@ struct AppState {
     std::vector<LessonCard> offers;
     /// By the cards' ids, as far as they were made; null: there is none to be had.
     std::map<std::string, std::shared_ptr<const LessonPicture>> lesson_pictures;
+    std::optional<Film> film;  ///< the layout of films is shown: the picture and captions, no panels
     bool asks_path = false;  ///< the welcome page's field for a path is to have the keyboard
 };
 
@@ -248,7 +257,7 @@ const time::Clock* shown_clock(const AppState& state);
 std::optional<view::EventRef> shown_event(const AppState& state);
 
 /// What has just happened, to be told in a sentence: the beat that the cursor stands on, or, while playing,
-/// the one that it came from.
+/// the one that it came from; in a film, what the film tells.
 std::optional<view::Beat> shown_beat(const AppState& state);
 
 /// Something on screen moves by itself: the next frame must be drawn without waiting for input.

@@ -82,6 +82,7 @@ std::vector<AlgorithmsPicture::Choices> AlgorithmsPicture::choices() const {
 /// Short choices share a line; so many lines, where each fits into one.
 float AlgorithmsPicture::foot_height() const {
     float lines = 0, x = in_.size.width;
+    if (in_.watched) return 0;
     for (const Choices& choice : choices()) {
         const float w = p_.width(choice.words, Face::caption) + 12 + chips_width(p_, choice.chips);
         if (x + w > in_.size.width - kPad) {
@@ -102,6 +103,7 @@ float AlgorithmsPicture::foot(float y) {
         p_.tell(words);
     }
     float x = kPad, below = y;
+    if (in_.watched) return below;
     for (const Choices& choice : choices()) {
         const float head = p_.width(choice.words, Face::caption) + 12;
         const float w = head + chips_width(p_, choice.chips);

@@ -251,6 +251,10 @@ class Head {
         return w;
     }
     void clock_switch(float x, float y, float h) {
+        if (in_.watched) {
+            p_.label({x, y, clock_width(), h}, clock_words(in_.clock.kind), Face::caption, Token::soft);
+            return;
+        }
         p_.rect({x, y, clock_width(), h}, Token::inset, 6).stroke = Token::line;
         float at = x + 2;
         for (const auto kind : kinds()) {

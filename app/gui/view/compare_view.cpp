@@ -259,7 +259,7 @@ class Comparison {
         p_.layer = 5;
         const float line = p_.line_height(Face::body);
         if (run.front) p_.rect({left - 10, y, 3, line}, Token::accent, 1.5F);
-        if (!run.fixed) close_mark(i, {left + room - 20, y + line / 2 - 12, 24, 24});
+        if (!run.fixed && !in_.watched) close_mark(i, {left + room - 20, y + line / 2 - 12, 24, 24});
         const auto names = name_lines(i, name_room());
         // As wide as there is room: a name may be shorter than can be pressed.
         p_.rect({left, y, name_room(), line * static_cast<float>(names.size())}, Token::none, 0,
@@ -287,7 +287,7 @@ class Comparison {
         }
         // Which rank: arrows where there are others.
         const std::string rank = "rank " + std::to_string(run.rank);
-        const bool others = run.trace.ranks.size() > 1 && !run.fixed;
+        const bool others = run.trace.ranks.size() > 1 && !run.fixed && !in_.watched;
         float at = left;
         const auto arrow = [&](const char* kind, float direction) {
             const Rect box{at, y + caption() / 2 - 12, 24, 24};

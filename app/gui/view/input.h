@@ -43,6 +43,7 @@ struct Input {
     const TextMeasure& measure;
     const Texts& texts;
     Memo* memo = nullptr;  ///< what was found for earlier frames; null: all is found anew
+    bool watched = false;  ///< in a film: nobody presses anything, so there are no controls
 };
 
 /// Of what is on show that which decides what a picture speaks of.

@@ -74,7 +74,8 @@ std::string MatricesPicture::operations_in_words() const {
 float MatricesPicture::header() {
     p_.layer = kWords;
     const float right = in_.size.width - kPad;
-    float y = draw_chips(p_, form_chips(p_, Form::matrices), {kPad, 10}, right) + 8;
+    float y =
+        draw_chips(p_, form_chips(p_, Form::matrices), {kPad, 10}, right) + (in_.watched ? kChip : 0.F) + 8;
     if (scene_.empty()) return y;
     const float chips = chips_width(p_, form_chips(p_, Form::matrices)), free_to = scale_ramp(right, chips);
     const MatrixChain& chain = scene_.chain();

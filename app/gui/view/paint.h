@@ -57,6 +57,8 @@ class Painter {
 
     float width(const std::string& text, Face face) const { return input_.measure.width(text, face); }
     float line_height(Face face) const { return input_.measure.line_height(face); }
+    /// The picture is of a film: controls are left out.
+    bool watched() const { return input_.watched; }
     /// The sentence for a message, in the picture's language.
     std::string say(const std::string& id, std::vector<MessageArg> args = {}) const;
     /// Adds a line to the copy-as-text.

@@ -146,6 +146,7 @@ Rect draw_button(Painter& p, Point at, float most, const std::string& words, con
 }
 
 float draw_chips(Painter& p, const std::vector<Chip>& chips, Point at, float right) {
+    if (p.watched()) return at.y;
     const float left = at.x, height = std::max(kChip, p.line_height(Face::caption) + 4);
     bool drawn = false;
     for (const Chip& chip : chips) {
@@ -165,6 +166,7 @@ float draw_chips(Painter& p, const std::vector<Chip>& chips, Point at, float rig
 
 float chips_width(const Painter& p, const std::vector<Chip>& chips) {
     float w = 0;
+    if (p.watched()) return w;
     for (const Chip& chip : chips) w += (w > 0 ? kGap : 0.F) + p.width(chip.words, Face::caption) + 2 * kSide;
     return w;
 }

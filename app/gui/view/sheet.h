@@ -70,7 +70,7 @@ struct Chip {
 };
 
 /// Chips side by side from `at`, in as many rows as the width up to `right` takes; the chosen ones lit. Gives
-/// the y below the last row. A chip wider than a row is left out.
+/// the y below the last row. A chip wider than a row is left out; in a film all are.
 float draw_chips(Painter& painter, const std::vector<Chip>& chips, Point at, float right);
 /// What they take in one row.
 float chips_width(const Painter& painter, const std::vector<Chip>& chips);

@@ -89,10 +89,15 @@ class Timeline {
         float right = left + 2;
         std::vector<std::string> words;
         for (const auto kind : kinds) {
+            if (in_.watched && kind != in_.clock.kind) continue;
             words.push_back(p_.say(simulated                           ? "view.clock.simulated"
                                    : kind == time::ClockKind::modelled ? "view.clock.modelled"
                                                                        : "view.clock.measured"));
             right += p_.width(words.back(), Face::caption) + 28;
+        }
+        if (in_.watched) {
+            p_.label({left, y, right - left, h}, words.front(), Face::caption, Token::soft);
+            return right + 2;
         }
         p_.rect({left, y, right + 2 - left, h}, Token::inset, 6).stroke = Token::line;
         float at = left + 2;

@@ -21,7 +21,7 @@ view::Input mesh_input(const Ui& ui, view::Size size) {
             s.cursor,   ui.quiz_mask.mesh_selection(),
             size,       s.language,
             ui.measure, ui.texts,
-            ui.memo};
+            ui.memo,    s.film.has_value()};
 }
 
 /// The run's end, where the mesh is the run's own and there is something to mark on it.

@@ -74,7 +74,7 @@ float AttentionPicture::header() {
     p_.layer = kWords;
     const float right = in_.size.width - kPad;
     const auto chips = form_chips(p_, Form::attention);
-    float y = draw_chips(p_, chips, {kPad, 10}, right) + 8;
+    float y = draw_chips(p_, chips, {kPad, 10}, right) + (in_.watched ? kChip : 0.F) + 8;
     if (scene_.empty()) return y;
     const std::string full = title();
     p_.tell(scene_.unit + ", " + p_.say("view.phase." + std::string(name(scene_.phase))) + ": " + full);
