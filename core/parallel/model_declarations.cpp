@@ -6,14 +6,9 @@
 
 namespace meshscope::parallel {
 
-<<<<<<< HEAD
-// Each stands in its folder's declaration.cpp, recomputation in recompute.cpp.
-extern const ModelDeclaration kPipelineParallel, kTensorParallel, kContextParallel, kRecompute;
-=======
-// Each stands in its room's declaration.cpp, recomputation in recompute.cpp, the loss's mean in
+// Each stands in its folder's declaration.cpp, recomputation in recompute.cpp, the loss's mean in
 // step_loss.cpp.
 extern const ModelDeclaration kPipelineParallel, kTensorParallel, kContextParallel, kRecompute, kStepLoss;
->>>>>>> 2a684e48 (Targets that count nothing, tied heads on pipelines, padded vocabularies)
 
 std::span<const ModelDeclaration* const> model_declarations() {
     static constexpr auto kAll = std::to_array<const ModelDeclaration*>(

@@ -121,7 +121,6 @@ TEST_CASE(
     CHECK(names("--use-tp-pp-dp-mapping") == mesh::Names{"replicate", "pp", "cp", "tp"});
 }
 
-<<<<<<< HEAD
 TEST_CASE("NeMo's recipe is read by its paths: mesh, batch, model, and NeMo's own defaults") {
     const Folder folder;
     JobOptions options;
@@ -152,7 +151,8 @@ TEST_CASE("NeMo's recipe is read by its paths: mesh, batch, model, and NeMo's ow
     const scenario::Scenario read = scenario::parse_scenario(made(job).text, "s.toml");
     CHECK(read.mesh_shape == job.mesh_shape);
     CHECK(read.model.layers == 4);
-=======
+}
+
 TEST_CASE("layers of Megatron's first and last stage are those of the scenario's stages") {
     const auto stages = [](const std::string& more) {
         const Folder folder;
@@ -171,7 +171,6 @@ TEST_CASE("layers of Megatron's first and last stage are those of the scenario's
     CHECK(stages("--decoder-first-pipeline-num-layers 1 --decoder-last-pipeline-num-layers 3") ==
           Layers{1, 2, 2, 3});
     CHECK(stages("--decoder-last-pipeline-num-layers 5") == Layers{1, 1, 1, 5});
->>>>>>> 2a684e48 (Targets that count nothing, tied heads on pipelines, padded vocabularies)
 }
 
 TEST_CASE("the scenario of a job is read again, and refused for what is not in this version alone") {
