@@ -34,7 +34,7 @@ TEST_CASE("a step is told sentence by sentence, without marks, tables and questi
     CHECK(gui::sentences("").empty());
 }
 
-TEST_CASE("sentences stay as long as they take to be read; the first is always said") {
+TEST_CASE("sentences stay as long as they take to be read, and the first is always said") {
     CHECK(gui::reading_seconds(std::string(30, 'a')) == Approx(3));
     CHECK(gui::reading_seconds("收齐参数吧") == Approx(2));
     const Sentences three{std::string(30, 'a'), std::string(45, 'b'), std::string(15, 'c')};  // 3, 4, 2 s
@@ -124,7 +124,7 @@ TEST_CASE("a step of a film comes while the one before it goes") {
     CHECK(greys == std::vector<int>{50, 100, 150, 200, 200});
 }
 
-TEST_CASE("the look of a film is chosen by a word; without one a tour has that of a tour") {
+TEST_CASE("the look of a film is chosen by a word, and without one a tour has that of a tour") {
     const session::Document& lesson = *test::lesson();
     gui::Options o = gui::parse_options({"hsdp", "--render", "out"});
     CHECK(gui::usual_look(o, lesson, 100) == gui::FilmLook::tour);

@@ -48,8 +48,8 @@ std::map<std::string, std::string> dotted_strings() {
 /// and files.
 bool is_something_else(const std::string& text) {
     static const std::set<std::string> kExtensions{
-        "h",   "toml", "md",  "cpp", "json", "mscope", "png",  "mp4", "safetensors", "csv",
-        "txt", "ttc",  "otf", "ttf", "vert", "frag",   "part", "gif", "svg",         "py"};
+        "h",   "glsl", "toml", "md",  "cpp",  "json", "mscope", "png", "mp4", "safetensors", "csv",
+        "txt", "ttc",  "otf",  "ttf", "vert", "frag", "part",   "gif", "svg", "py"};
     static const std::set<std::string> kKnown{"dotted.id", "slice.shown", "sse4.2", "libnccl.so.2"};
     static const std::regex kWidgets("(sandbox|what_if|live)\\.at\\.[a-z_.]+");
     if (std::regex_match(text, kWidgets)) return true;
