@@ -94,9 +94,6 @@ TEST_CASE(
     CHECK(program::run({"run", diverges, "--trace", trace}).exit_code == 79);
     CHECK(has(info(), "is NaN or infinite"));
     CHECK(told()["ended"]["id"] == "view.end.not_finite");
-    const std::string page = folder.file("p.html");
-    CHECK(program::run({"trace", "export", "html", trace, "-o", page}).exit_code == 0);
-    CHECK(has(program::content(page), "is NaN or infinite"));
     CHECK(program::run({"run", folder.write("s.toml", kToy), "--trace", trace}).exit_code == 0);
     CHECK_FALSE(has(info(), "ended"));
     CHECK(told()["ended"].is_null());
