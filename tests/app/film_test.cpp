@@ -122,6 +122,16 @@ TEST_CASE("a step of a film comes while the one before it goes") {
     std::vector<int> greys;
     for (int i = 0; i < 5; ++i) greys.push_back(fade.frame(plain(200)).rgb[0]);
     CHECK(greys == std::vector<int>{50, 100, 150, 200, 200});
+    // A third of a second, but never more of a step than a quarter.
+    const auto fading = [](int frames, gui::FilmLook look) {
+        gui::Shot shot;
+        shot.frames = frames;
+        return gui::Projector({shot, shot}, 30, look).fade_frames();
+    };
+    CHECK(fading(90, gui::FilmLook::tour) == 10);
+    CHECK(fading(8, gui::FilmLook::tour) == 2);
+    CHECK(fading(1, gui::FilmLook::tour) == 0);
+    CHECK(fading(90, gui::FilmLook::window) == 0);
 }
 
 TEST_CASE("the look of a film is chosen by a word, and without one a tour has that of a tour") {

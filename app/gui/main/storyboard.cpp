@@ -182,6 +182,11 @@ session::Film Projector::words() const {
     return film;
 }
 
+int Projector::fade_frames() const {
+    if (look_ != FilmLook::tour || shots_.empty()) return 0;
+    return std::min(frames_per_s_ / 3, all_ / (4 * static_cast<int>(shots_.size())));
+}
+
 bool Projector::advance(Stage& stage) {
     if (shot_ >= shots_.size()) return false;
     const Shot& shot = shots_[shot_];

@@ -72,8 +72,9 @@ class Projector {
     /// The next frame's view and moment; after the last one the stage stays as it is. True where another step
     /// of the lesson begins: its layout is not settled yet.
     bool advance(Stage& stage);
-    /// How many frames the change from a step to the next takes: in the look of a tour a third of a second.
-    int fade_frames() const { return look_ == FilmLook::tour ? frames_per_s_ / 3 : 0; }
+    /// How many frames the change from a step to the next takes: in the look of a tour a third of a second,
+    /// at most a quarter of a step.
+    int fade_frames() const;
 
   private:
     void begin(Stage& stage, const Shot& shot);
