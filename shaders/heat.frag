@@ -17,8 +17,10 @@ void main() {
     if (column.x == 65535 || row.x == 65535) discard;
     uint cell = number(size.w + size.x + size.y + row.x * size.z + column.x);
     vec2 end = vec2(min(column.y, column.z), min(row.y, row.z)) + 0.5;  // from the pixel's middle
-    vec2 d = max(vec2(radius) - end, 0.0);
-    float cover = radius > 0.0 && d.x > 0.0 && d.y > 0.0 ? covered(length(d) - radius) : 1.0;
+    // A corner is round by at most half of its cell.
+    float r = min(radius, 0.5 * (1.0 + float(min(column.y + column.z, row.y + row.z))));
+    vec2 d = max(vec2(r) - end, 0.0);
+    float cover = r > 0.0 && d.x > 0.0 && d.y > 0.0 ? covered(length(d) - r) : 1.0;
     vec4 hue = vec4(float(cell & 255u), float(cell >> 8 & 255u), float(cell >> 16 & 255u), float(cell >> 24)) / 255.0;
     colour = over(hue, cover, vec4(0.0));
 }

@@ -1,6 +1,6 @@
 // What the page does before and beside the program (emscripten's Module): unpacks it and the record that the page may hold,
-// reads the link, keeps settings, gives files to the visitor. Nothing here asks the network for anything, and the page's
-// content policy forbids it.
+// reads the link, keeps settings, gives files to the visitor. The one-file page asks the network for nothing, and its content
+// policy forbids it; the page in parts fetches its parts from its own host.
 'use strict';
 var Module = (function () {
   var asked = new URLSearchParams(location.hash.slice(1));

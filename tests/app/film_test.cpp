@@ -134,6 +134,35 @@ TEST_CASE("a step of a film comes while the one before it goes") {
     CHECK(fading(90, gui::FilmLook::window) == 0);
 }
 
+TEST_CASE("a film of a part of the run names no step of the lesson, and a shot begins settled") {
+    const auto lesson = gui::without_questions(*test::lesson());
+    Harness app;
+    app.open(lesson);
+    gui::Shot part;
+    part.from_ns = 0;
+    part.to_ns = lesson->modelled.end_ns;
+    part.frames = 20;
+    gui::Projector film({part}, 10, gui::FilmLook::tour);
+    CHECK(film.advance(app.stage()));  // a new picture, whose size settles before it is seen
+    REQUIRE(app.state().film);
+    CHECK_FALSE(app.state().film->of_step);
+    CHECK(app.state().film->said.empty());
+    CHECK_FALSE(film.advance(app.stage()));
+    gui::Projector of_step(gui::step_alone(*lesson, lesson->modelled, 1, 20, 10), 10, gui::FilmLook::tour);
+    CHECK(of_step.advance(app.stage()));
+    CHECK(app.state().film->of_step);
+    CHECK_FALSE(app.state().film->said.empty());
+    const auto names_step = [](std::vector<std::string> words) {
+        words.insert(words.begin(), {"hsdp", "--render", "out", "--film", "tour"});
+        return gui::is_of_step(gui::parse_options(words));
+    };
+    CHECK(names_step({"--step", "2"}));
+    CHECK(names_step({"--step", "2", "--from", "0", "--to", "1"}));
+    CHECK_FALSE(names_step({"--step", "2", "--rank", "1"}));
+    CHECK_FALSE(names_step({"--step", "2", "--from", "0.5"}));
+    CHECK_FALSE(names_step({"--view", "memory"}));
+}
+
 TEST_CASE("the look of a film is chosen by a word, and without one a tour has that of a tour") {
     const session::Document& lesson = *test::lesson();
     gui::Options o = gui::parse_options({"hsdp", "--render", "out"});

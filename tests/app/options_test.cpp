@@ -44,6 +44,12 @@ TEST_CASE("the contract's options are read, with a space or with =") {
     CHECK(o.mp4 == "f.mp4");
 }
 
+TEST_CASE("steps are taken into a page alone") {
+    CHECK(parse_options({"run.mscope", "--export", "part.html", "--steps", "10:20"}).steps.has_value());
+    CHECK(refused({"run.mscope", "--export", "part.mp4", "--steps", "10:20"}) == "app.steps_need_page");
+    CHECK(refused({"run.mscope", "--render", "out", "--steps", "10:20"}) == "app.steps_need_page");
+}
+
 TEST_CASE("every view can be asked for by its name, and no other") {
     for (const view::ViewKind kind : view::kViewKinds) {
         const std::string name(view::view_name(kind));

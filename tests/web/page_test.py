@@ -264,6 +264,7 @@ def main():
     file = options.page.resolve()
     failed = 0
     for case in (lesson, runs, files, exported, hosted, touched, kept) if not options.only else [globals()[options.only]]:
+        allowed.clear()
         with Browser() as browser:
             try:
                 case(browser, file, options.pictures)

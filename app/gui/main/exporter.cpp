@@ -99,10 +99,13 @@ struct Exporter::Impl {
         stage.emplace(*host, catalogue);
         stage->resume(job.state);
         stage->note_pictures(kind == ExportKind::svg ? &drawn : nullptr);
-        if (kind == ExportKind::png && job.look == FilmLook::tour)
-            Projector({Shot{}}, job.frames_per_s, job.look).advance(*stage);
+        if (kind == ExportKind::png && job.look == FilmLook::tour) {
+            Shot still;
+            still.tells_step = job.step.has_value();
+            Projector({still}, job.frames_per_s, job.look).advance(*stage);
+        }
         // ImGui settles sizes of scrolling parts in the frame after it first sees them.
-        for (int i = 0; i < 3; ++i) draw(1.0);
+        for (int i = 0; i < kSettling; ++i) draw(1.0);
     }
 
     ~Impl() {
@@ -114,7 +117,8 @@ struct Exporter::Impl {
     std::vector<Shot> shots() const {
         const time::Clock& clock = *session::shown_clock(job.state);
         if (job.tour) return storyboard(*job.state.document, clock, frames, job.frames_per_s);
-        if (job.step) return step_alone(*job.state.document, clock, *job.step, frames, job.frames_per_s);
+        if (job.step && job.look == FilmLook::tour)
+            return step_alone(*job.state.document, clock, *job.step, frames, job.frames_per_s);
         return {{{}, job.from_ns, job.to_ns, 1, frames}};
     }
 

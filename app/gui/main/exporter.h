@@ -31,10 +31,10 @@ struct ExportJob {
     std::optional<trace::StepRange> steps;  ///< of a page: those alone; nothing: all
     bool tour = false;               ///< a film of the lesson's steps instead (storyboard.h)
     FilmLook look = FilmLook::window;  ///< of a film, or of a picture
-    std::optional<int32_t> step;       ///< a film of that step alone
+    std::optional<int32_t> step;       ///< a film, or a picture, of that step alone
     double seconds = 10;
     int frames_per_s = 0;  ///< 0: 30 for mp4, 12 for gif
-    int frames = 0;        ///< 0: seconds × frames_per_s
+    int frames = 0;        ///< of a film; 0: seconds × frames_per_s
 };
 
 /// What an export takes from where it runs.

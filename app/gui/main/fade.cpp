@@ -16,7 +16,7 @@ window::Image Fade::frame(window::Image drawn) {
         }
         --left_;
     }
-    latest_ = drawn;
+    if (frames_ > 0) latest_ = drawn;
     return drawn;
 }
 

@@ -41,7 +41,8 @@ Without a display
   --film tour|window        the picture with captions, or the window as a person sees it (default:
                             tour for a lesson's steps, else window)
   --frames N                number of frames (default: --seconds × --fps)
-  --seconds S --fps 30      (a tour without either: as long as its sentences take to be read)
+  --seconds S --fps 30      (a tour without --seconds or --frames: as long as each step's
+                            first sentence takes to read)
   --mp4 FILE                and make a film of them with ffmpeg
   --lesson-pages FOLDER     of a lesson: texts, questions and answers as lesson.json, each step's
                             picture as SVG, in both languages
@@ -97,7 +98,7 @@ constexpr const char* kChinese = R"(meshscope-app：一步一步看一次分布�
                             没有课程的运行显示时间线，也可以用 --view 指定。
   --film tour|window        只有画面和字幕，或者整个窗口（默认：课程的各步用 tour，其余用 window）
   --frames N                多少帧（否则是 --seconds × --fps）
-  --seconds S --fps 30      （课程的影片不给时长时，长到每一步的话都读得完）
+  --seconds S --fps 30      （课程影片没给 --seconds 或 --frames 时，按读完每一步第一句话的时间来定）
   --mp4 FILE                再用 ffmpeg 做成影片
   --lesson-pages FOLDER     把课程的文字、提问和答案写成 lesson.json，每一步的画面存为 SVG，中英文都有
 

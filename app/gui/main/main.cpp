@@ -256,7 +256,7 @@ class Program {
         const int frames = film ? film_frames(options, *document, fps) : 1;
         job.tour = film && tours_lesson(options, *document, frames);
         job.look = usual_look(options, *document, frames);
-        if (plays_step(options, frames, job.look)) job.step = options.lesson_step;
+        if (is_of_step(options)) job.step = options.lesson_step;
         if (job.tour) document = without_questions(*document);
         session::Effects ignored;
         for (const session::Action& action :

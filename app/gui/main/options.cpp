@@ -192,6 +192,8 @@ Options parse_options(const std::vector<std::string>& arguments) {
     if (!o.mp4.empty() && (o.width % 2 != 0 || o.height % 2 != 0))
         throw InvalidArgument({"app.odd_size", {}});
     if (!o.export_to.empty() && o.open.empty()) throw InvalidArgument({"export.needs_file", {}});
+    if (o.steps && (o.export_to.empty() || session::export_kind_of(o.export_to) != ExportKind::html))
+        throw InvalidArgument({"app.steps_need_page", {}});
     if (!o.lesson_pages.empty() && o.open.empty()) throw InvalidArgument({"app.pages_need_lesson", {}});
     if (o.bench > 0 && o.open.empty()) throw InvalidArgument({"app.bench_needs_file", {}});
     if (!o.render.empty() && o.open.empty()) throw InvalidArgument({"app.render_needs_file", {}});

@@ -98,7 +98,8 @@ Reel even_reel(time::Interval span, int still, int frames) {
 Reel still_reel(const session::AppState& state) {
     const Run run(state);
     Reel reel;
-    if (const auto beat = view::beat_at(run.trace, run.clock, state.cursor, run.rank)) tell(reel, *beat, 0);
+    const auto beat = view::beat_at(run.trace, run.clock, state.cursor, run.rank);
+    if (beat && run.is_on_show(*beat)) tell(reel, *beat, 0);
     return reel;
 }
 

@@ -75,8 +75,11 @@ Projector set_up_film(Stage& stage, const Options& options, std::shared_ptr<cons
     stage.act(session::ShowRunOfStep{true});
     // One picture of a run that ended early is of where it broke off, as it opens.
     const bool broke_off = document->end && !document->end_is_taught && frames == 1;
-    if (options.step_moment() || (broke_off && !options.from && !options.to))
-        return Projector({Shot{}}, options.frames_per_s, look);
+    if (options.step_moment() || (broke_off && !options.from && !options.to)) {
+        Shot still;
+        still.tells_step = is_of_step(options);
+        return Projector({still}, options.frames_per_s, look);
+    }
     const time::Clock& clock = *session::shown_clock(stage.state());
     if (tour)
         return Projector(storyboard(*document, clock, frames, options.frames_per_s), options.frames_per_s,

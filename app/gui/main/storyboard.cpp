@@ -19,12 +19,20 @@ std::optional<time::Interval> span_of(const session::Document& document, time::C
     return film(shown, clock == time::ClockKind::measured ? shown.measured : shown.modelled, *at);
 }
 
+/// Whether no part of the run is named.
+bool is_whole(const Options& options) {
+    return options.from.value_or(0) == 0 && options.to.value_or(1) == 1;
+}
+
 }  // namespace
 
+bool is_of_step(const Options& options) {
+    return options.lesson_step >= 0 && !options.view && !options.rank && !options.at && is_whole(options);
+}
+
 bool tours_lesson(const Options& options, const session::Document& document, int frames) {
-    const bool whole = options.from.value_or(0) == 0 && options.to.value_or(1) == 1;
     const bool placed = options.view || options.rank || options.at || options.lesson_step >= 0;
-    return !document.steps.empty() && frames > 1 && whole && !placed;
+    return !document.steps.empty() && frames > 1 && is_whole(options) && !placed;
 }
 
 std::optional<view::ViewKind> usual_film_view(const Options& options, int frames) {
@@ -64,13 +72,10 @@ void share_out(std::vector<Shot>& shots, int most, int each_rank) {
     }
 }
 
-}  // namespace
-
-namespace {
-
 Shot shot_of(const session::Document& document, time::ClockKind clock, std::size_t step) {
     Shot shot;
     shot.step = static_cast<int32_t>(step);
+    shot.tells_step = true;
     if (const auto span = span_of(document, clock, document.steps[step])) {
         shot.from_ns = span->begin_ns;
         shot.to_ns = span->end_ns;
@@ -125,8 +130,7 @@ FilmLook usual_look(const Options& options, const session::Document& document, i
 }
 
 bool plays_step(const Options& options, int frames, FilmLook look) {
-    const bool placed = options.view || options.at || options.from || options.to;
-    return look == FilmLook::tour && options.lesson_step >= 0 && frames > 1 && !placed;
+    return look == FilmLook::tour && frames > 1 && is_of_step(options);
 }
 
 int film_frames(const Options& options, const session::Document& document, int frames_per_s) {
@@ -163,7 +167,7 @@ void Projector::begin(Stage& stage, const Shot& shot) {
     if (look_ == FilmLook::tour && !shot.step && !shot.from_ns) reel_ = still_reel(state);
     const auto& steps = state.document->steps;
     const auto at = static_cast<std::size_t>(state.lesson_step);
-    if (look_ == FilmLook::tour && at < steps.size())
+    if (look_ == FilmLook::tour && shot.tells_step && at < steps.size())
         said_ = read_in(sentences(in_language(steps[at].body, state.language)), shot.frames, frames_per_s_);
     if (!shot.from_ns || !shot.to_ns) return;
     reel_ = look_ == FilmLook::tour
@@ -178,6 +182,7 @@ session::Film Projector::words() const {
     const std::optional<std::size_t> told = reel_.told_at(frame_);
     if (told) film.told = reel_.beats[*told];
     film.begins = begins_;
+    film.of_step = shots_[shot_].tells_step;
     film.shown = static_cast<double>(passed_ + 1) / std::max(1, all_);
     return film;
 }
@@ -190,7 +195,7 @@ int Projector::fade_frames() const {
 bool Projector::advance(Stage& stage) {
     if (shot_ >= shots_.size()) return false;
     const Shot& shot = shots_[shot_];
-    const bool begins = frame_ == 0 && shot.step;
+    const bool begins = frame_ == 0;
     if (frame_ == 0) begin(stage, shot);
     if (!reel_.cursor_ns.empty())
         stage.act(session::SetCursor{reel_.cursor_ns[static_cast<std::size_t>(frame_)]});

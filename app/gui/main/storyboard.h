@@ -14,14 +14,18 @@
 
 namespace meshscope::gui {
 
-/// A stretch of a film: what is in view stays, the cursor moves evenly.
+/// A part of a film: what is in view stays, the cursor moves, evenly or from beat to beat.
 struct Shot {
     std::optional<int32_t> step;  ///< the lesson's step that it begins with; nothing: the view stays as it is
     std::optional<int64_t> from_ns, to_ns;  ///< where the cursor goes; nothing: it stays where it is
     int still = 1;                          ///< frames before it moves, so that there is time to look
     int frames = 1;
     int each_rank = 0;  ///< frames after which the next rank is looked at; 0: it stays the step's
+    bool tells_step = false;  ///< in the look of a tour: with the lesson step's name and sentences
 };
+
+/// Whether a step of the lesson is named, and no other place or part of the run.
+bool is_of_step(const Options& options);
 
 /// Whether a film of this document is a tour of its lesson: where nothing says which view, step, rank, moment
 /// or part of the run is wanted. A single frame is a still picture, and no tour.
@@ -38,10 +42,9 @@ std::shared_ptr<const session::Document> without_questions(const session::Docume
 /// The lesson's steps one after the other, each in its own view. It begins at the step's moment and plays on
 /// there: a collective to its end in all groups that are drawn, in other views a quarter of the training step
 /// or the whole event, whichever is longer. Memory plays the whole training step, in which the moment is
-/// marked. A step without a moment, or whose view shows no time, stands
-/// still and gets half as many frames, but no more than kMostStillSeconds: the others get what is left. Where
-/// all stand still, the ranks are looked at in turn. Together they have `frames` of them; with few, steps are
-/// left out.
+/// marked. A step without a moment, or whose view shows no time, stands still and gets half as many frames,
+/// but no more than kMostStillSeconds: the others get what is left. Where all stand still, the ranks are
+/// looked at in turn. Together they have `frames` of them; with few, steps are left out.
 std::vector<Shot> storyboard(const session::Document& document, const time::Clock& clock, int frames,
                              int frames_per_s);
 /// That step alone, as it plays in a tour; none where the document has no such step.
@@ -69,8 +72,8 @@ class Projector {
   public:
     /// In the look of a tour the cursor rests at each hop and event, and the frames have words.
     explicit Projector(std::vector<Shot> shots, int frames_per_s = 30, FilmLook look = FilmLook::window);
-    /// The next frame's view and moment; after the last one the stage stays as it is. True where another step
-    /// of the lesson begins: its layout is not settled yet.
+    /// The next frame's view and moment; after the last one the stage stays as it is. True where a shot
+    /// begins: its layout is not settled yet.
     bool advance(Stage& stage);
     /// How many frames the change from a step to the next takes: in the look of a tour a third of a second,
     /// at most a quarter of a step.

@@ -57,14 +57,15 @@ class Axis {
 
 bool alike(const LookItem& a, const LookItem& b) {
     const float w = a.place[2] - a.place[0], h = a.place[3] - a.place[1];
-    return b.shape[1] == 0 && b.shape[0] == a.shape[0] && std::fabs(b.place[2] - b.place[0] - w) <= 1 &&
-           std::fabs(b.place[3] - b.place[1] - h) <= 1;
+    return b.shape[1] == 0 && b.shape[2] > 0 && b.shape[0] == a.shape[0] &&
+           std::fabs(b.place[2] - b.place[0] - w) <= 1 && std::fabs(b.place[3] - b.place[1] - h) <= 1;
 }
 
 }  // namespace
 
 size_t cells_from(std::span<const LookItem> items) {
-    if (items[0].shape[1] > 0) return 1;
+    const bool is_box = items[0].shape[2] > 0;  // a circle may stand between pixels
+    if (!is_box || items[0].shape[1] > 0) return 1;
     size_t n = 1;
     for (; n < items.size() && alike(items[0], items[n]); ++n) {
         const auto &before = items[n - 1].place, &now = items[n].place;

@@ -15,10 +15,11 @@ constexpr float kMargin = 40, kHead = 64, kBand = 132, kProgress = 4;
 constexpr float kTitleSize = 20, kSaidSize = 22, kToldSize = 28, kLeastSize = 18;
 constexpr Face kWordFaces[] = {Face::display, Face::lesson_title, Face::title, Face::body, Face::caption};
 
-/// The words of a film, sized in pixels of a frame of 1280 by 720 however large the picture is drawn.
-class Words {
+/// Sizes of a film's words: those of the faces that come nearest to what is wanted in a frame of 1280 by 720,
+/// however large the picture is drawn.
+class FilmType {
   public:
-    Words(Ui& ui, float zoom) : ui_(ui), zoom_(zoom) {}
+    explicit FilmType(float zoom) : zoom_(zoom) {}
 
     float px(float pixels) const { return pixels / zoom_; }
     /// The face whose size comes nearest.
@@ -38,7 +39,6 @@ class Words {
     }
 
   private:
-    Ui& ui_;
     float zoom_;
 };
 
@@ -71,18 +71,18 @@ void logo(Ui& ui, float x, float y, float size) {
 }
 
 /// The lesson at the left, its step at the right.
-void head(Ui& ui, const Words& words, Rect box) {
+void head(Ui& ui, const FilmType& type, Rect box) {
     const session::Document& document = *ui.state.document;
-    const float x = box.x + words.px(kMargin), size = words.px(16);
-    const Rect line{x + words.px(28), box.y + words.px(14), box.w - words.px(2 * kMargin + 28), words.px(36)};
+    const float x = box.x + type.px(kMargin), size = type.px(16);
+    const Rect line{x + type.px(28), box.y + type.px(14), box.w - type.px(2 * kMargin + 28), type.px(36)};
     logo(ui, x, line.y + (line.h - size) / 2, size);
-    const Face face = words.face(kTitleSize);
+    const Face face = type.face(kTitleSize);
     // The exercises and the summary behind the lesson's own steps are no part of a tour.
     const int64_t own = std::ranges::count_if(
         document.steps, [](const session::LessonStep& each) { return each.part.empty(); });
     const int64_t count = std::max(own, int64_t{ui.state.lesson_step} + 1);
     std::string step, brief;
-    if (!document.steps.empty()) {
+    if (ui.state.film->of_step && !document.steps.empty()) {
         brief = ui.say("film.step", {{"n", int64_t{ui.state.lesson_step} + 1}, {"steps", count}});
         step = brief + " · " + ui.pick(document.steps[static_cast<std::size_t>(ui.state.lesson_step)].title);
     }
@@ -90,8 +90,8 @@ void head(Ui& ui, const Words& words, Rect box) {
     const std::string& named = ui.pick(lesson.title);
     const std::string title = named.empty() ? lesson.name : named;
     const float title_w = ui.width(title, face);
-    const std::string right = ui.fit(step, brief, line.w - title_w - words.px(24), face);
-    const float right_w = right.empty() ? 0 : ui.width(right, face) + words.px(24);
+    const std::string right = ui.fit(step, brief, line.w - title_w - type.px(24), face);
+    const float right_w = right.empty() ? 0 : ui.width(right, face) + type.px(24);
     const std::string left = view::elided(ui.measure, title, face, line.w - right_w);
     ui.text(line, left, face, Token::soft);
     if (!right.empty()) ui.text(line, right, face, Token::text, Align::right);
@@ -117,25 +117,25 @@ void centred(Ui& ui, const Fitted& words, Rect box, Token token) {
     }
 }
 
-/// What the step says, and below it, larger, what has just happened.
-void band(Ui& ui, const Words& words, Rect box) {
+/// What the step says, and below it what has just happened.
+void band(Ui& ui, const FilmType& type, Rect box) {
     ui.fill(box, Token::panel);
-    const float margin = words.px(kMargin), width = box.w - 2 * margin;
+    const float margin = type.px(kMargin), width = box.w - 2 * margin;
     const std::string& said = ui.state.film->said;
     const std::vector<std::string> told = happened(ui);
-    const Rect inner{box.x + margin, box.y + words.px(8), width, box.h - words.px(16)};
+    const Rect inner{box.x + margin, box.y + type.px(8), width, box.h - type.px(16)};
     if (told.empty() || said.empty()) {
         const std::vector<std::string> only = told.empty() ? std::vector<std::string>{said} : told;
         if (!only.front().empty())
-            centred(ui, fitted(ui, only, words.faces(told.empty() ? kSaidSize : kToldSize), width, 3), inner,
+            centred(ui, fitted(ui, only, type.faces(told.empty() ? kSaidSize : kToldSize), width, 3), inner,
                     Token::text);
         return;
     }
-    const float below = words.px(46);
-    centred(ui, fitted(ui, {said}, words.faces(kSaidSize), width, 2),
+    const float below = type.px(46);
+    centred(ui, fitted(ui, {said}, type.faces(kSaidSize), width, 2),
             {inner.x, inner.y, inner.w, inner.h - below}, Token::soft);
     // One line, in as many words as it has room for.
-    centred(ui, fitted(ui, told, words.faces(kToldSize), width, 1),
+    centred(ui, fitted(ui, told, type.faces(kToldSize), width, 1),
             {inner.x, inner.y + inner.h - below, inner.w, below}, Token::text);
 }
 
@@ -152,14 +152,14 @@ void progress(Ui& ui, Rect box) {
 }  // namespace
 
 void film_frame(Ui& ui, Memory& memory, Rect box) {
-    const Words words(ui, memory.film.zoom);
+    const FilmType type(memory.film.zoom);
     ui.panel = "film";
-    const float top = words.px(kHead), below = words.px(kBand + kProgress);
-    head(ui, words, {box.x, box.y, box.w, top});
+    const float top = type.px(kHead), below = type.px(kBand + kProgress);
+    head(ui, type, {box.x, box.y, box.w, top});
     picture(ui, memory, {box.x, box.y + top, box.w, box.h - top - below});
     ui.panel = "film";
-    band(ui, words, {box.x, box.y + box.h - below, box.w, words.px(kBand)});
-    progress(ui, {box.x, box.y + box.h - words.px(kProgress), box.w, words.px(kProgress)});
+    band(ui, type, {box.x, box.y + box.h - below, box.w, type.px(kBand)});
+    progress(ui, {box.x, box.y + box.h - type.px(kProgress), box.w, type.px(kProgress)});
 }
 
 }  // namespace meshscope::panels

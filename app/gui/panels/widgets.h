@@ -67,7 +67,7 @@ struct Memory {
     int toured = -1;  ///< the lesson's card whose thumbnail moves, and for how long it has
     double tour_s = 0;
     bool tour_hovered = false;  ///< the pointer moves it, not the keyboard's focus
-    /// A film's frame: logical pixels of its picture a pixel of a frame of 1280 by 720, and whether the
+    /// A film's frame: pixels of a frame of 1280 by 720 per logical pixel of its picture, and whether the
     /// picture found no room so in the latest frame.
     struct FilmFrame {
         float zoom = 1;

@@ -175,7 +175,8 @@ struct LeftLesson {
 
 /// What a film tells beside its picture.
 struct Film {
-    std::string said;                ///< of the lesson's step: what is seen, in its own words
+    bool of_step = false;            ///< the lesson's step is named
+    std::string said;                ///< of that step: what is seen, in its own words
     std::optional<view::Beat> told;  ///< what has just happened
     std::vector<double> begins;      ///< where steps but the first begin, 0 … 1 of the film, ascending
     double shown = 0;                ///< how much of the film has been shown, 0 … 1

@@ -365,7 +365,6 @@ Settings settings_of(const AppState& state, const Settings& before) {
     s.theme = state.theme;
     s.scale = state.scale;
     s.reduced_motion = state.reduced_motion;
-    if (before.plain || state.plain) s.plain = state.plain;
     s.remembered = state.remembered;
     std::error_code error;
     for (Recent& recent : s.remembered.recent)

@@ -41,10 +41,10 @@ bool tells_microbatch(const trace::Trace& trace, int32_t rank, const trace::Even
 
 /// True when the run's phases mean something: a program that only calls collectives has no model, and all of
 /// it is recorded as forward. Cost: up to the first collective, or a few thousand events a rank.
+bool has_phases(const trace::Trace& trace);
 /// The id of what is told where there is no event: `otherwise`, but in a record of the level off that events
 /// were not recorded.
 std::string no_event_id(const trace::Trace& trace, const char* otherwise);
-bool has_phases(const trace::Trace& trace);
 
 /// True when both are the same collective as different members saw it.
 bool same_collective(const trace::Event& a, const trace::Event& b);
