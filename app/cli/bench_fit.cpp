@@ -177,14 +177,13 @@ void tell(const Fitted& fitted, CommandContext& context) {
 }
 
 /// A JSON list holds training runs; what nccl-tests writes is an object or a table.
-bool is_list_of_runs(const std::string& path) {
-    const std::string text = read_text_file(path);
+bool is_list_of_runs(const std::string& text) {
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     return first != text.npos && text[first] == '[';
 }
 
 /// The profile that is fitted: the one that was asked for, else that of the runs' GPU, else h100. Throws
-/// InputError "bench.fit.several_gpus" where it would be several.
+/// UsageError "bench.fit.several_gpus" where it would be several.
 time::Profile base_of(const ProfileFit& asked, const std::vector<PublishedRun>& runs) {
     if (!asked.base.empty()) return profile_option(asked.base);
     std::string gpu;
@@ -199,11 +198,12 @@ time::Profile base_of(const ProfileFit& asked, const std::vector<PublishedRun>& 
 Fitted fit(const ProfileFit& asked) {
     Fitted made;
     for (const std::string& file : asked.files) {
-        if (!is_list_of_runs(file)) {
-            made.tests.push_back(time::read_nccl_tests(file));
+        const std::string text = read_text_file(file);  // once: it may be a pipe
+        if (!is_list_of_runs(text)) {
+            made.tests.push_back(time::parse_nccl_tests(text, file));
             continue;
         }
-        const std::vector<PublishedRun> runs = estimate::read_published(file);
+        const std::vector<PublishedRun> runs = estimate::parse_published(text, file);
         made.runs.insert(made.runs.end(), runs.begin(), runs.end());
     }
     made.profile = base_of(asked, made.runs);

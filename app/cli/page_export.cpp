@@ -68,7 +68,9 @@ void check(const std::string& option, const std::string& value, const PageExport
         const std::size_t rank = named == asked.place.end() ? 0 : std::stoul(*(named + 1));
         const auto events = static_cast<int64_t>(trace.ranks.at(rank).events.size());
         if (!counts(value, events - 1) && !std::regex_match(value, kTime))
-            refuse(option, value, "0 … " + std::to_string(events - 1) + ", 300ns, 4.2us, 12.5ms, 1s");
+            refuse(
+                option, value,
+                (events > 0 ? "0 … " + std::to_string(events - 1) + ", " : "") + "300ns, 4.2us, 12.5ms, 1s");
     }
 }
 

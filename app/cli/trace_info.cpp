@@ -138,7 +138,7 @@ std::string steps_text(const Summary& s, const CommandContext& context) {
     const int64_t steps = s.run.steps;
     if (const auto part = trace::excerpt_of(s.trace))
         return context.text(
-            "cli.trace.steps_excerpt",
+            part->end == part->first + 1 ? "cli.trace.steps_excerpt_one" : "cli.trace.steps_excerpt",
             {{"steps", steps}, {"first", int64_t{part->first}}, {"last", int64_t{part->end} - 1}});
     if (s.recorded && s.first > 0 && s.first < steps)
         return context.text(

@@ -70,7 +70,8 @@ int64_t events_of(const Trace& trace) {
 std::string title_of(const trace::RunInfo& info, StepRange steps, const i18n::Catalogue& catalogue,
                      i18n::Language language) {
     const bool zh = info.title_en.empty() || (language == i18n::Language::zh && !info.title_zh.empty());
-    return catalogue.text({"html.excerpt_title",
+    const bool one = steps.end == steps.first + 1;
+    return catalogue.text({one ? "html.excerpt_title_one" : "html.excerpt_title",
                            {{"title", zh ? info.title_zh : info.title_en},
                             {"first", int64_t{steps.first}},
                             {"last", int64_t{steps.end} - 1},
@@ -127,11 +128,10 @@ std::optional<Trace> part_for_page(const Trace& trace, const std::optional<StepR
 
 void write_page(std::string_view bytes, const PageRecord& record, const std::string& page,
                 const trace::TextSink& out) {
-    std::error_code gone;  // then reading says so
-    const auto size = static_cast<int64_t>(std::min(fs::file_size(page, gone), kMostPageBytes));
-    const std::string text = read_text_file(page, size);
+    const std::string text = read_text_file(page, static_cast<int64_t>(kMostPageBytes));
     const std::size_t place = text.find(kEmptyRecord);
-    if (place == std::string::npos) throw InvalidArgument({"html.not_a_page", {{"path", page}}});
+    if (place == std::string::npos || text.size() > kMostPageBytes)
+        throw InvalidArgument({"html.not_a_page", {{"path", page}}});
     const std::string_view whole = text;
     out(whole.substr(0, place));
     out(opening_tag(record));

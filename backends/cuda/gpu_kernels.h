@@ -140,10 +140,10 @@ typedef struct {
     double factor;
 } MeshscopeTotal;
 
-/// What the first bad index was; zeros: none yet.
 /* tensor::kIgnoredTarget */
 #define MESHSCOPE_IGNORED_TARGET (-100)
 
+/// What the first bad index was; zeros: none yet.
 typedef struct {
     int64_t call; /* as numbered by who launched */
     int64_t index;
@@ -204,8 +204,8 @@ typedef struct {
     double* losses;
     double divisor;
     int64_t rows, classes, first;
-    int32_t
-        whole; /* backward, bfloat16: log p and dloss / divisor are rounded, as PyTorch's two operations do */
+    /* backward, bfloat16: log p and dloss / divisor are rounded, as PyTorch's two operations do */
+    int32_t whole;
     int32_t float_loss; /* the loss is float32 whatever the logits are */
 } MeshscopeEntropy;
 

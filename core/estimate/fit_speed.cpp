@@ -71,6 +71,8 @@ SpeedFit fit_speed(std::span<const PublishedRun> runs) {
 }
 
 time::Profile with_speed(time::Profile profile, double speed) {
+    if (profile.bfloat16_peak_flops_per_s == 0)
+        profile.bfloat16_peak_flops_per_s = profile.bfloat16_flops_per_s;
     for (double time::Profile::*of : {&time::Profile::flops_per_s, &time::Profile::bfloat16_flops_per_s,
                                       &time::Profile::float16_flops_per_s, &time::Profile::tf32_flops_per_s,
                                       &time::Profile::fp8_flops_per_s})

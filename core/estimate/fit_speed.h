@@ -14,7 +14,7 @@ namespace meshscope::estimate {
 /// 0.25 to 4, by halving: estimates fall as the speed grows. Its step_ms must be there. Cost: 30 estimates.
 double own_speed(const PublishedRun& run);
 
-/// The middle one of the runs' own speeds, to three digits: one odd run moves it little. `runs` must not be
+/// The middle one of the runs' own speeds, to a thousandth: one odd run moves it little. `runs` must not be
 /// empty.
 double fitted_speed(std::span<const PublishedRun* const> runs);
 
@@ -45,7 +45,7 @@ struct SpeedFit {
 SpeedFit fit_speed(std::span<const PublishedRun> runs);
 
 /// The profile with its products, of every dtype, at `speed` times their speed. The data sheet's peak, which
-/// utilisation is a part of, stays.
+/// utilisation is a part of, stays; where none is stated it is what products reached before.
 time::Profile with_speed(time::Profile profile, double speed);
 
 }  // namespace meshscope::estimate

@@ -259,24 +259,6 @@ PublishedRun read_row(Row row) {
     return run;
 }
 
-std::vector<PublishedRun> parse_published(std::string_view text, const std::string& path) {
-    const json all = parse_json<json>(text);
-    const auto refuse = [&](const char* id) { throw InputError({{{id, {}}, {path, 0, 0, -1}, {}}}); };
-    if (all.is_discarded()) refuse("estimate.file.not_json");
-    if (!all.is_array()) refuse("estimate.file.not_a_list");
-    std::vector<PublishedRun> runs;
-    std::vector<Diagnostic> found;
-    int64_t number = 0;
-    for (const json& each : all) {
-        ++number;
-        if (!each.is_object())
-            throw InputError({{{"estimate.file.not_an_object", {{"row", number}}}, {path, 0, 0, -1}, {}}});
-        runs.push_back(read_row(Row(JsonFields(each, path, found, "row " + std::to_string(number) + ": "))));
-    }
-    if (!found.empty()) throw InputError(std::move(found));
-    return runs;
-}
-
 }  // namespace
 
 std::string_view word(MemoryKind kind) {
@@ -293,6 +275,24 @@ std::string_view word(MemoryKind kind) {
             return "unknown";
     }
     return "unknown";
+}
+
+std::vector<PublishedRun> parse_published(std::string_view text, const std::string& path) {
+    const json all = parse_json<json>(text);
+    const auto refuse = [&](const char* id) { throw InputError({{{id, {}}, {path, 0, 0, -1}, {}}}); };
+    if (all.is_discarded()) refuse("estimate.file.not_json");
+    if (!all.is_array()) refuse("estimate.file.not_a_list");
+    std::vector<PublishedRun> runs;
+    std::vector<Diagnostic> found;
+    int64_t number = 0;
+    for (const json& each : all) {
+        ++number;
+        if (!each.is_object())
+            throw InputError({{{"estimate.file.not_an_object", {{"row", number}}}, {path, 0, 0, -1}, {}}});
+        runs.push_back(read_row(Row(JsonFields(each, path, found, "row " + std::to_string(number) + ": "))));
+    }
+    if (!found.empty()) throw InputError(std::move(found));
+    return runs;
 }
 
 std::vector<PublishedRun> read_published(const std::string& path) {

@@ -39,6 +39,8 @@ struct PublishedRun {
 /// is no such list
 /// ("estimate.file.…": the row's number and key). Cost: linear in the file.
 std::vector<PublishedRun> read_published(const std::string& path);
+/// The same of a text that was read from `path`.
+std::vector<PublishedRun> parse_published(std::string_view text, const std::string& path);
 
 /// The runs inside this program, core/estimate/published/runs.json: figures and their sources. Read once.
 const std::vector<PublishedRun>& published_runs();

@@ -99,8 +99,8 @@ bool megatron_ends(const Table& args, Job& job, int64_t pp, bool virtual_stages)
     const int64_t rest = *layers - first.value_or(0) - last.value_or(0);
     const char* const key = first ? of_first : of_last;
     if (others == 0 ? rest != 0 : rest < others || rest % others != 0) {
-        args.report({"jobs.layers",
-                     {{"layers", rest}, {"pp", others}, {"each", int64_t{1}}, {"key", std::string(key)}}},
+        args.report({"jobs.ends",
+                     {{"rest", rest}, {"layers", *layers}, {"stages", others}, {"key", std::string(key)}}},
                     {"jobs.hint.ends", {}});
         return true;
     }

@@ -56,7 +56,7 @@ void refuse_shared(const StrategyOptions& options, const StrategyUse& use, std::
         found.push_back(
             {.key = "wrap_min_elements",
              .message = error.message(),
-             .offers = {{{{{"parallel.wrap_min_elements", use.spec.vocab * use.spec.dim + 1}}}},
+             .offers = {{{{{"parallel.wrap_min_elements", use.spec.padded_vocab() * use.spec.dim + 1}}}},
                         {{{{"parallel.wrap", std::string("layers")}, {"parallel.wrap_min_elements", {}}}}}}});
     }
 }

@@ -92,7 +92,7 @@ void WithBfloat16<Base>::cross_entropy_backward(const Tensor& dlogits, const Ten
     // dloss / divisor is rounded too.
     const Tensor wide_dloss = wide.in(dloss);
     float& seed = wide_dloss.template data<float>()[0];
-    seed = rounded(seed / static_cast<float>(divisor));
+    seed = rounded(static_cast<float>(double{seed} / divisor));
     const Tensor zeros = wide.like(lse);
     Base::zero(zeros);
     Base::cross_entropy_backward(wide.out(dlogits), wide_dloss, log_p, zeros, targets, 1.0);

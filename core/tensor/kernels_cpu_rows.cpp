@@ -128,7 +128,7 @@ void CpuKernels::cross_entropy_part_backward(const Tensor& dlogits, const Tensor
                                              double divisor) const {
     const int64_t classes = times(targets.n_elements(), logits.n_elements());
     const auto wanted = targets.data<int64_t>();
-    const float factor = numbers(dloss)[0] / static_cast<float>(divisor);
+    const auto factor = static_cast<float>(double{numbers(dloss)[0]} / divisor);
     const float* row = numbers(logits);
     float* drow = numbers(dlogits);
     for (std::size_t r = 0; r < wanted.size(); ++r, row += classes, drow += classes) {

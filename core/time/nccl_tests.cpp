@@ -206,7 +206,10 @@ double NcclTests::factor() const {
 }
 
 NcclTests read_nccl_tests(const std::string& path) {
-    const std::string text = read_text_file(path, kMostFileBytes);
+    return parse_nccl_tests(read_text_file(path, kMostFileBytes), path);
+}
+
+NcclTests parse_nccl_tests(const std::string& text, const std::string& path) {
     if (static_cast<int64_t>(text.size()) > kMostFileBytes)
         refuse(path, {"nccl.too_large", {{"most", kMostFileBytes}}});
     NcclTests made;

@@ -37,5 +37,7 @@ struct NcclTests {
 /// Throws InputError: "nccl.not_json", "nccl.no_table", "nccl.unknown_op" {op}, "nccl.two_runs",
 /// "nccl.ranks", "nccl.no_rows", "nccl.too_large" {most}, wrong types; IoError.
 NcclTests read_nccl_tests(const std::string& path);
+/// The same of a text that was read from `path`.
+NcclTests parse_nccl_tests(const std::string& text, const std::string& path);
 
 }  // namespace meshscope::time

@@ -4,9 +4,16 @@
 #include <cmath>
 
 #include "core/base/recorded_failure.h"
+#include "core/trace/excerpt.h"
 
 namespace meshscope::trace {
 namespace {
+
+/// Whether the record has the step in which the run broke off: an excerpt may end before it.
+bool has_its_end(const Trace& trace) {
+    const auto part = excerpt_of(trace);
+    return !trace.info.failure.empty() && (!part || part->end > trace.info.steps);
+}
 
 std::vector<int32_t> unended_calls_of(const Trace& trace, const RankTrace& rank) {
     int64_t last_ns = 0;
@@ -76,14 +83,13 @@ std::optional<Message> early_end(const RunInfo& info, int32_t planned_steps) {
 
 std::vector<std::vector<int32_t>> unended_calls(const Trace& trace) {
     std::vector<std::vector<int32_t>> calls(trace.ranks.size());
-    for (std::size_t r = 0; r < trace.ranks.size(); ++r)
-        calls[r] = unended_calls(trace, static_cast<int32_t>(r));
+    if (!has_its_end(trace)) return calls;
+    for (std::size_t r = 0; r < trace.ranks.size(); ++r) calls[r] = unended_calls_of(trace, trace.ranks[r]);
     return calls;
 }
 
 std::vector<int32_t> unended_calls(const Trace& trace, int32_t rank) {
-    if (trace.info.failure.empty() || rank < 0 || static_cast<std::size_t>(rank) >= trace.ranks.size())
-        return {};
+    if (rank < 0 || static_cast<std::size_t>(rank) >= trace.ranks.size() || !has_its_end(trace)) return {};
     return unended_calls_of(trace, trace.ranks[static_cast<std::size_t>(rank)]);
 }
 

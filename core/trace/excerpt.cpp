@@ -109,7 +109,7 @@ class Cut {
 
 Trace excerpt(const Trace& trace, StepRange steps) {
     const auto part = excerpt_of(trace);
-    const int32_t recorded = first_recorded_step(trace), end = part ? part->end : trace.info.steps;
+    const int32_t recorded = first_recorded_step(trace), end = part ? part->end : recorded_end(trace);
     if (steps.first >= steps.end || steps.first < recorded || steps.end > end)
         throw InvalidArgument({"trace.no_such_steps",
                                {{"first", int64_t{steps.first}},
@@ -150,7 +150,7 @@ std::optional<StepRange> step_range(std::string_view text) {
 }
 
 std::optional<StepRange> longest_excerpt(const Trace& trace, int32_t first, int64_t most) {
-    std::vector<int64_t> events(static_cast<std::size_t>(std::max(trace.info.steps, 0)), 0);
+    std::vector<int64_t> events(static_cast<std::size_t>(std::max(recorded_end(trace), 0)), 0);
     int64_t set_up = 0;
     for (const RankTrace& rank : trace.ranks)
         for (const Event& e : rank.events)

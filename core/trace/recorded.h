@@ -29,6 +29,15 @@ inline bool tells_sent_bytes(const Event& event) {
            is_point_to_point(event.op);
 }
 
+/// The end of the steps of which the record may hold events: the run's, and one more where it failed in a
+/// step, which then has no loss. Cost: O(ranks).
+inline int32_t recorded_end(const Trace& trace) {
+    int32_t end = trace.info.steps;
+    for (const RankTrace& rank : trace.ranks)
+        if (!rank.events.empty()) end = std::max(end, rank.events.back().step + 1);  // they ascend
+    return end;
+}
+
 /// The first step of which the record holds an event; the number of steps where it holds none. What lies
 /// before it was done by an earlier run, from whose checkpoint this one went on, and is not recorded.
 inline int32_t first_recorded_step(const Trace& trace) {

@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import threading
-from typing import Any, Dict, Iterator, List, Optional, Sequence
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
 
 from ._version import __version__
 from .errors import CommandError, MeshscopeError, ProgramNotFound
@@ -82,13 +82,15 @@ def _interrupt_held() -> Iterator[List[Any]]:
         signal.signal(signal.SIGINT, handler)
 
 
-def start(arguments: Sequence[str], lang: Optional[str] = None, stdin: str = "") -> "subprocess.CompletedProcess[str]":
-    """Runs the command to its end, whatever its exit code. Ctrl-C is handed on, so that it can clean up."""
+def start(arguments: Sequence[str], lang: Optional[str] = None, stdin: str = "",
+          environment: Optional[Mapping[str, str]] = None) -> "subprocess.CompletedProcess[str]":
+    """Runs the command to its end, whatever its exit code; `environment` is added to this program's. Ctrl-C is handed on, so
+    that it can clean up."""
     command: List[str] = [find_program(), *(["--lang", lang] if lang else []), *arguments]
     try:
         with _interrupt_held() as pressed:
             process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                       encoding="utf-8", errors="replace")
+                                       encoding="utf-8", errors="replace", env={**os.environ, **(environment or {})})
     except OSError as error:
         raise ProgramNotFound(f"{command[0]} cannot be started: {error.strerror or error}; is it the command meshscope for "
                               "this machine?") from None
@@ -110,17 +112,19 @@ def start(arguments: Sequence[str], lang: Optional[str] = None, stdin: str = "")
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
-def checked(arguments: Sequence[str], lang: Optional[str] = None, stdin: str = "") -> "subprocess.CompletedProcess[str]":
+def checked(arguments: Sequence[str], lang: Optional[str] = None, stdin: str = "",
+            environment: Optional[Mapping[str, str]] = None) -> "subprocess.CompletedProcess[str]":
     """The command run to its end. Raises CommandError with its message where it failed."""
-    ended = start(arguments, lang, stdin)
+    ended = start(arguments, lang, stdin, environment)
     if ended.returncode != 0:
         raise CommandError(message_of(ended.stderr) or message_of(ended.stdout), ended.returncode, ended.args)
     return ended
 
 
-def run_program(arguments: Sequence[str], lang: Optional[str] = None) -> str:
+def run_program(arguments: Sequence[str], lang: Optional[str] = None,
+                environment: Optional[Mapping[str, str]] = None) -> str:
     """What the command wrote to its standard output. Raises CommandError as `checked` does."""
-    return checked(arguments, lang).stdout
+    return checked(arguments, lang, environment=environment).stdout
 
 
 def ask_json(arguments: Sequence[str], lang: Optional[str] = None) -> Any:

@@ -11,6 +11,7 @@ import weakref
 from typing import Any, Callable, Dict, List, Optional, Tuple, Type
 
 from .errors import NotRecorded, QueryError
+from .page import page_environment
 from .program import options_of, run_program
 from .rows import (Buffer, Collective, Compute, Dependency, Event, Group, Hop, Loss, MemoryChange, Operand, ParameterRun,
                    Peak, Rank, Rows, Step, Weight, html_table, row_class, unique)
@@ -278,7 +279,8 @@ class Record:
         """Writes the record for other programs, as `meshscope trace export` does: perfetto, csv (`what="hops"`), html
         (`steps="10:20"`), svg, png, gif, mp4 (`view="memory"`, `rank=1`, …). Gives the path of what was written."""
         arguments = ["trace", "export", format, os.path.abspath(self.path), "-o", os.path.abspath(os.fspath(out))]
-        run_program(arguments + options_of({**options, "force": force}), lang=lang)
+        run_program(arguments + options_of({**options, "force": force}), lang=lang,
+                    environment=page_environment() if format == "html" else None)
         return os.fspath(out)
 
     def _repr_html_(self) -> str:

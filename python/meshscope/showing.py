@@ -7,7 +7,6 @@ import hashlib
 import html
 import os
 import pathlib
-import re
 import shutil
 import tempfile
 import urllib.parse
@@ -16,41 +15,13 @@ from typing import Any, Dict, Optional, Union
 
 from .errors import MeshscopeError, ProgramNotFound
 from .lessons import lesson_folder, lesson_folders
-from .program import find_program
+from .page import checked_page, find_page, is_hosted
 from .record import Record
 from .values import Path
 
-PAGE = "MESHSCOPE_PAGE"
 COPIES = "meshscope_pages"  # the folder of copies beside a notebook
 # Jupyter drops messages beyond 1 MB a second over 3 s; a larger page is a file beside the notebook.
 _LARGEST_OUTPUT = 2_000_000
-
-
-def find_page() -> str:
-    """The page with engine and lessons (docs/web.md): what the variable MESHSCOPE_PAGE names (a file, or where a host has
-    it), else the one that is installed with the command, else the one that scripts/web made in the checkout of the command or
-    of this package."""
-    named = os.environ.get(PAGE)
-    if named:
-        return _checked(named, f"the variable {PAGE} names")
-    checkouts, pages = [pathlib.Path(__file__).resolve().parents[2]], []
-    with contextlib.suppress(ProgramNotFound):
-        above = list(pathlib.Path(find_program()).resolve().parents)[:4]  # of its build/release/bin/meshscope
-        pages.append(above[0].parent / "share" / "meshscope" / "meshscope.html")
-        checkouts += above
-    for page in (*pages, *(checkout / "out" / "web" / "meshscope.html" for checkout in checkouts)):
-        if page.is_file():
-            return str(page)
-    raise MeshscopeError(
-        "the page meshscope.html was not found: a package with the page brings it, scripts/web makes it in a checkout "
-        f"(out/web/meshscope.html); or set the variable {PAGE} to its path, or to the address where your course has it"
-    )
-
-
-def _checked(page: str, named_by: str) -> str:
-    if not re.match("https?://", page) and not os.path.isfile(page):
-        raise MeshscopeError(f"{named_by} {page}, which is no file; give it the path or the address of meshscope.html")
-    return page
 
 
 def in_notebook() -> bool:
@@ -154,10 +125,10 @@ def _lesson_word(lesson: str) -> str:
 
 
 def _show_lesson(notebook: bool, height: int, url: Optional[str], words: Dict[str, Any]) -> Optional[str]:
-    page = _checked(url, "url names") if url else find_page()
+    page = checked_page(url, "url names") if url else find_page()
     if words.get("lesson") is not None:
         words["lesson"] = _lesson_word(words["lesson"])
-    hosted = re.match("https?://", page)
+    hosted = is_hosted(page)
     given = {name: str(each) for name, each in words.items() if each is not None}
     if notebook:
         given.setdefault("embed", "1")

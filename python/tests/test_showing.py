@@ -12,7 +12,7 @@ import unittest
 from unittest import mock
 
 from support import ROOT, InFolder, hsdp, meshscope
-from meshscope import showing
+from meshscope import page, showing
 
 
 class Showing(InFolder):
@@ -106,10 +106,16 @@ class Showing(InFolder):
         (programs / "meshscope").write_text("#!/bin/sh\n")
         (programs / "meshscope").chmod(0o755)
         (web / "meshscope.html").write_text("page")
-        installed = str(self.folder / "site" / "meshscope" / "showing.py")
+        installed = str(self.folder / "site" / "meshscope" / "page.py")
         with mock.patch.dict(os.environ, MESHSCOPE_PAGE="", MESHSCOPE=str(programs / "meshscope")), \
-                mock.patch.object(showing, "__file__", installed):
-            self.assertEqual(showing.find_page(), str(web / "meshscope.html"))
+                mock.patch.object(page, "__file__", installed):
+            self.assertEqual(page.find_page(), str(web / "meshscope.html"))
+
+    def test_a_record_is_put_into_a_file_where_the_page_is_hosted(self):
+        with mock.patch.object(page, "_installed_page", lambda: "here.html"):
+            for named, told in (("https://course.example/meshscope.html", {"MESHSCOPE_PAGE": "here.html"}), ("mine.html", {}), ("", {})):
+                with mock.patch.dict(os.environ, MESHSCOPE_PAGE=named):
+                    self.assertEqual(page.page_environment(), told)
 
     def test_what_is_missing_is_said(self):
         with mock.patch.dict(os.environ, MESHSCOPE_PAGE="nosuch.html"):
@@ -119,8 +125,8 @@ class Showing(InFolder):
             meshscope.show("hsdp", url="nosuch.html")
         with self.assertRaisesRegex(meshscope.MeshscopeError, "no lesson hsdq; lessons: 11_processes, 12_"):
             meshscope.show("hsdq")
-        site = str(self.folder / "site" / "meshscope" / "showing.py")
-        with mock.patch.dict(os.environ, MESHSCOPE_PAGE="", MESHSCOPE="nosuch"), mock.patch.object(showing, "__file__", site):
+        site = str(self.folder / "site" / "meshscope" / "page.py")
+        with mock.patch.dict(os.environ, MESHSCOPE_PAGE="", MESHSCOPE="nosuch"), mock.patch.object(page, "__file__", site):
             with self.assertRaisesRegex(meshscope.MeshscopeError, "scripts/web makes it"):
                 meshscope.show("hsdp")
         with mock.patch.object(showing.webbrowser, "open", lambda address: False):

@@ -296,6 +296,7 @@ TEST_CASE("a matrix of cells is one quad, and what is no matrix is none") {
     const auto item = [](float x, float y, float w, float h) {
         window::LookItem made;
         made.place = {x, y, x + w, y + h};
+        made.shape[2] = 1;  // a box
         made.fill = 0xFF00FF00U + static_cast<uint32_t>(x);
         return made;
     };

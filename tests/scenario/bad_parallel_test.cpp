@@ -241,7 +241,15 @@ std::vector<BadScenario> cases() {
         {"a stage without a layer",
          kMlp + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n"
                 "stage_layers = [2, 0]\n",
-         {"16:20 scenario.stage_layers_least"}},
+         {"16:20 scenario.stage_layers_range"}},
+        {"layers of stages whose sum would overflow to the model's",
+         kMlp + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n"
+                "stage_layers = [9223372036854775807, 9223372036854775807]\n",
+         {"16:17 scenario.stage_layers_range", "16:38 scenario.stage_layers_range"}},
+        {"layers of no stage",
+         kMlp + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n"
+                "stage_layers = []\n",
+         {"16:16 scenario.stage_layers_none"}},
         {"layers of stages without a pipeline",
          kMlp + "[parallel]\nstage_layers = [1, 1]\n",
          {"11:1 scenario.key_needs_schedule"}},

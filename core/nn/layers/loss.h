@@ -10,7 +10,7 @@ namespace meshscope::nn {
 /// `target`. Events "mse", "mse.backward".
 Variable mse(Tape& tape, Variable prediction, const Tensor& target);
 
-/// What the losses of a batch's rows become one by.
+/// How the losses of a batch's rows are combined into one.
 struct LossForm {
     std::optional<double> divisor{};  ///< of their sum; none: the number of rows
     bool float32 = false;  ///< the loss of 16-bit logits is that of the same in float32, and float32 itself

@@ -14,7 +14,7 @@ using pipeline::ScheduleShape;
 
 constexpr int64_t kMostMicrobatches = 1 << 16;
 
-/// How many layers each stage has, one number or more a stage; whether they fit is told with the stages.
+/// How many layers each stage has; whether they fit the model is checked with the stages (refuse_counts).
 bool read_stage_layers(const KeyValue& value, StrategyOptions& options, const StrategyUse&,
                        std::vector<Refusal>& found) {
     const auto* const list = value.as<std::vector<KeyValue>>();
@@ -23,12 +23,15 @@ bool read_stage_layers(const KeyValue& value, StrategyOptions& options, const St
     for (std::size_t i = 0; i < list->size(); ++i) {
         const auto* const count = (*list)[i].as<int64_t>();
         if (count == nullptr) return false;
-        if (*count < 1)
-            found.push_back({.key = "stage_layers",
-                             .message = {"scenario.stage_layers_least", {{"found", *count}}},
-                             .element = i});
+        if (*count < 1 || *count > nn::kMostSize)
+            found.push_back(
+                {.key = "stage_layers",
+                 .message = {"scenario.stage_layers_range", {{"found", *count}, {"most", nn::kMostSize}}},
+                 .element = i});
         counts.push_back(*count);
     }
+    if (list->empty())
+        found.push_back({.key = "stage_layers", .message = {"scenario.stage_layers_none", {}}});
     if (found.empty()) options.pipeline.stage_layers = std::move(counts);
     return true;
 }

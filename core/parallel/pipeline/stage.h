@@ -30,7 +30,7 @@ struct StagePlace {
 /// of every micro-batch between its forward and its last backward.
 ///
 /// The first stage embeds, the last has the head and the loss. Gradients are those of the step's loss, which
-/// `loss` makes of the micro-batches'.
+/// StepLoss computes from the micro-batches' losses.
 class Stage {
   public:
     /// `model` is the whole model; all but the stage's pieces is taken out of it here.
