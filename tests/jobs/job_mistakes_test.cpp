@@ -34,7 +34,7 @@ TEST_CASE("files and options that contradict each other are refused, each with i
     CHECK(read(kMegatron + "--pipeline-model-parallel-size 0") == Ids{"scenario.out_of_range"});
     CHECK(read(kMegatron + "--pipeline-model-parallel-size 16", {.world = 16}) == Ids{"jobs.layers"});
     CHECK(read(kMegatron + "--pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers 3") ==
-          Ids{"jobs.layers"});
+          Ids{"jobs.ends"});
     CHECK(read(kMegatron + "--global-batch-size 24") == Ids{"jobs.batch"});
     CHECK(read(kMegatron + "--nproc_per_node 8 --nnodes 2") == Ids{"jobs.contradiction_option"});
     CHECK(read(kMegatron + "--num-experts 6 --expert-model-parallel-size 4") == Ids{"jobs.does_not_divide"});
