@@ -1,6 +1,7 @@
 // The layout of films (look2.md section 9): the picture, two lines of words, how much has been shown.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "app/gui/panels/panels.h"
 #include "app/gui/panels/picture_renderer.h"
@@ -24,8 +25,9 @@ class FilmType {
     float px(float pixels) const { return pixels / zoom_; }
     /// The face whose size comes nearest.
     Face face(float pixels) const {
-        return *std::ranges::min_element(
-            kWordFaces, {}, [&](Face face) { return std::abs(window::face_size(face) * zoom_ - pixels); });
+        return *std::ranges::min_element(kWordFaces, std::less<>(), [&](Face face) {
+            return std::abs(window::face_size(face) * zoom_ - pixels);
+        });
     }
     /// The faces from that size down to the least that is read in a film, largest first.
     std::vector<Face> faces(float pixels) const {
