@@ -7,6 +7,7 @@
 #include "core/mesh/roles.h"
 #include "core/nn/model.h"
 #include "core/parallel/model_declaration.h"
+#include "core/parallel/pipeline/own_order.h"
 
 namespace meshscope::run {
 namespace {
@@ -127,7 +128,10 @@ std::optional<double> activation_formula(const scenario::Scenario& scenario) {
     if (const auto& shape = scenario.parallel.pipeline.shape) {
         samples /= shape->microbatches;
         blocks /= shape->stages();
-        if (shape->kind == ScheduleKind::gpipe)
+        const auto& order = scenario.parallel.pipeline.order;
+        if (shape->stages_per_rank == 1 && !order.empty())
+            blocks *= parallel::pipeline::most_in_flight(order);
+        else if (shape->kind == ScheduleKind::gpipe)
             blocks *= shape->microbatches;
         else if (shape->kind == ScheduleKind::one_f_one_b)
             blocks *= std::min(shape->microbatches, shape->ranks);

@@ -6,6 +6,7 @@
 #include "core/parallel/accumulate.h"
 #include "core/parallel/data_parallel/data_parallel.h"
 #include "core/parallel/declaration.h"
+#include "core/parallel/pipeline/own_order.h"
 #include "core/parallel/pipeline/pipeline.h"
 #include "core/parallel/sync_batch_norm/sync_batch_norm.h"
 #include "core/parallel/tensor/placement.h"
@@ -99,7 +100,7 @@ std::unique_ptr<parallel::StepRunner> Training::make_runner() {
         return std::make_unique<parallel::Accumulate>(context_, *model_, parallelize(*model_),
                                                       scenario.accumulate, loss_options());
     return std::make_unique<parallel::pipeline::Pipeline>(
-        context_, parallel::pipeline::make_schedule(*shape),
+        context_, parallel::pipeline::schedule_of(scenario.parallel.pipeline),
         parallel::pipeline::Setup{{rows_ / shape->microbatches, scenario.parallel.precision.param},
                                   scenario.parallel.pipeline.stage_layers,
                                   loss_options()},

@@ -250,6 +250,18 @@ std::vector<BadScenario> cases() {
          kMlp + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n"
                 "stage_layers = []\n",
          {"16:16 scenario.stage_layers_none"}},
+        {"an order with an action that is none, and one that follows from others",
+         kMlp + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n"
+                "schedule_order = [\"0F0, 0F1, 0X0\", \"1F0, 1SEND_F0\"]\n",
+         {"16:19 pipeline.bad_action", "16:36 pipeline.order_compute"}},
+        {"an order without a rank's row",
+         kMlp + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n"
+                "schedule_order = [\"0F0, 0F1, 0B0, 0B1\"]\n",
+         {"16:18 pipeline.order_rows"}},
+        {"an order that is no array of texts",
+         kMlp + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n"
+                "schedule_order = [1]\n",
+         {"16:18 scenario.wrong_type"}},
         {"layers of stages without a pipeline",
          kMlp + "[parallel]\nstage_layers = [1, 1]\n",
          {"11:1 scenario.key_needs_schedule"}},

@@ -1,8 +1,11 @@
 #include <numeric>
 #include <string>
 
+#include "core/base/error.h"
 #include "core/mesh/mesh_offers.h"
 #include "core/parallel/model_declaration.h"
+#include "core/parallel/pipeline/own_order.h"
+#include "core/parallel/pipeline/read_schedule.h"
 
 namespace meshscope::parallel {
 namespace {
@@ -36,6 +39,25 @@ bool read_stage_layers(const KeyValue& value, StrategyOptions& options, const St
     return true;
 }
 
+/// Rows as text; whether they are the schedule's actions is known with its shape.
+bool read_order(const KeyValue& value, StrategyOptions& options, const StrategyUse&,
+                std::vector<Refusal>& found) {
+    const auto* const rows = value.as<std::vector<KeyValue>>();
+    if (rows == nullptr || rows->empty()) return false;
+    pipeline::Order order;
+    for (std::size_t i = 0; i < rows->size(); ++i) {
+        const auto* const text = (*rows)[i].as<std::string>();
+        if (text == nullptr) return false;
+        try {
+            order.push_back(pipeline::parse_row(*text));
+        } catch (const InvalidArgument& bad) {
+            found.push_back({.key = "schedule_order", .message = bad.message(), .element = i});
+        }
+    }
+    if (found.empty()) options.pipeline.order = std::move(order);
+    return true;
+}
+
 constexpr StrategyKey kPipelineKeys[] = {
     {"schedule", "(none)",
      StrategyKey::Word{kScheduleNames,
@@ -52,6 +74,7 @@ constexpr StrategyKey kPipelineKeys[] = {
          1, kMostMicrobatches,
          [](StrategyOptions& o, int64_t n) { o.pipeline.stages_per_rank = static_cast<int32_t>(n); }}},
     {"stage_layers", "as even as can be", StrategyKey::Several{"array of integers", read_stage_layers}},
+    {"schedule_order", "the schedule's own", StrategyKey::Several{"array of strings", read_order}},
 };
 
 /// Without a schedule: the mesh must have no pp dim, and the keys that go with one must not be there.
@@ -70,7 +93,7 @@ std::vector<Refusal> without_schedule(const StrategyUse& use) {
                  .table = "mesh"}};  // what a schedule's keys are for is known once there is one
     }
     std::vector<Refusal> found;
-    for (const char* key : {"microbatches", "stages_per_rank", "stage_layers"})
+    for (const char* key : {"microbatches", "stages_per_rank", "stage_layers", "schedule_order"})
         if (use.has(key))
             found.push_back(
                 {.key = key,
@@ -147,6 +170,21 @@ void refuse_counts(const ScheduleShape& shape, int64_t layers, const std::vector
                                   {"layers", layers}}}});
 }
 
+/// Every fault of an order of one's own, at its rank's row.
+void refuse_order(const ScheduleShape& shape, const pipeline::Order& order, std::vector<Refusal>& found) {
+    if (order.empty()) return;
+    std::vector<pipeline::Fault> faults = pipeline::faults_of_order(shape, order);
+    if (faults.size() > pipeline::kMostMistakes) faults.resize(pipeline::kMostMistakes);
+    for (pipeline::Fault& fault : faults) {
+        const bool of_row = fault.message.id != "pipeline.order_rows";
+        found.push_back(
+            {.key = "schedule_order",
+             .message = std::move(fault.message),
+             .hint = std::move(fault.hint),
+             .element = of_row ? std::optional(static_cast<std::size_t>(fault.rank)) : std::nullopt});
+    }
+}
+
 /// The two copies of a tied parameter are cut alike, and get the same gradients, under some strategies only.
 void refuse_tied(const StrategyOptions& options, const StrategyUse& use, std::vector<Refusal>& found) {
     if (!use.spec.tied || use.strategy == nullptr || !use.strategy->in_pipelines ||
@@ -202,6 +240,7 @@ std::vector<Refusal> settle_pipeline(StrategyOptions& options, const StrategyUse
         refuse_counts(shape, model->n_layers(), o.stage_layers, found);
     }
     if (shape.stages() > 1) refuse_tied(options, use, found);
+    refuse_order(shape, o.order, found);
     o.shape = shape;
     return found;
 }

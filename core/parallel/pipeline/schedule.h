@@ -47,6 +47,8 @@ struct PipelineOptions {
     std::optional<int32_t> microbatches, stages_per_rank;
     std::vector<int64_t> stage_layers;   ///< how many layers each stage has; empty: as even as can be
     std::optional<ScheduleShape> shape;  ///< with the ranks of the mesh dim pp; checked
+    /// [rank]: what the schedule has each do, in an order of one's own; empty: in the schedule's. Checked.
+    std::vector<std::vector<Slot>> order;
 };
 
 /// 1 for GPipe and 1F1B, 2 for the others (two is all that ZBVZeroBubble and DualPipeV can do).

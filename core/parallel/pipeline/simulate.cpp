@@ -41,7 +41,14 @@ std::vector<Done> gives(const Action& action) {
     }
 }
 
-std::string text_of(const Done& done) {
+/// The action of the schedule that gives this.
+std::string text_of(const Done& done, const Schedule& schedule) {
+    for (const std::vector<Slot>& row : schedule.order)
+        for (const Slot& slot : row)
+            if (slot)
+                for (const Action& part : parts_of(*slot))
+                    if (is_compute(part.kind) && std::ranges::count(gives(part), done) > 0)
+                        return to_text(part);
     constexpr std::array<std::string_view, 3> kWords{"F", "B", "W"};
     return std::to_string(done[0]) + std::string(kWords[static_cast<std::size_t>(done[2])]) +
            std::to_string(done[1]);
@@ -101,7 +108,8 @@ Timeline play(const Schedule& schedule, const Duration& duration, std::vector<St
             const Action& action = *schedule.order[r][next[r]];
             const Done missing = *first_missing(action);
             stuck.push_back({static_cast<int32_t>(r), static_cast<int64_t>(next[r]), to_text(action),
-                             text_of(missing), missing[0]});
+                             text_of(missing, schedule),
+                             schedule.rank_of_stage[static_cast<std::size_t>(missing[0])]});
         }
     double work = 0;
     for (const auto& rank : timeline.ranks)

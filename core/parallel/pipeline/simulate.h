@@ -50,7 +50,7 @@ struct Stuck {
     int64_t slot = 0;       ///< where in its order
     std::string action;     ///< what it is about to run
     std::string waits_for;  ///< what has to run before and never does: "1F1"
-    int32_t of_stage = 0;   ///< whose that is
+    int32_t other = 0;      ///< the rank of its stage
 };
 /// Every rank at which simulate() would give up, by rank; none when the schedule can be done. Cost:
 /// simulate()'s.

@@ -156,7 +156,7 @@ class Check {
     void find_stuck() {
         const std::vector<Stuck> all = stuck_ranks(schedule_);
         for (const Stuck& stuck : all) {
-            const int32_t other = home(stuck.of_stage);
+            const int32_t other = stuck.other;
             const auto there = std::ranges::find(all, other, &Stuck::rank);
             const std::vector<MessageArg> args{{"rank", int64_t{stuck.rank}},
                                                {"action", stuck.action},

@@ -135,6 +135,8 @@ const std::vector<Impossible>& impossible() {
         {"layers of fewer stages than there are",
          [=](const Case& c) { return staged(c) && size_of(c, "pp") > 1; },
          [](Case& c) { c.parallel.set("stage_layers", "[1]"); }},
+        {"an order that does not end what it begins", staged,
+         [](Case& c) { c.parallel.set("schedule_order", "[\"0F0\"]"); }},
         {"heads that do not divide dim", of_tokens,
          [](Case& c) {
              c.model.set("heads", c.model.number("dim") + 1);
