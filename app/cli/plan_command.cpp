@@ -107,8 +107,11 @@ Question question_of(const PlanArguments& options, PlanTelling& telling) {
     const auto shape = shape_of(model.spec);
     if (!shape) throw UsageError({"cli.plan.no_transformer", {{"kind", model.type}}});
     question.shape = *shape;
-    telling = {
-        .model = options.model, .top = options.top, .price = options.price, .most_tokens = model.most_tokens};
+    telling = {.model = options.model,
+               .top = options.top,
+               .price = options.price,
+               .most_tokens = model.most_tokens,
+               .spec = model.spec};
     question.profile = profile_option(options.gpu);
     Stated stated{.seq = options.seq, .global_batch = options.global_batch};
     if (options.memory_gib) stated.memory_bytes = *options.memory_gib * kGiB;

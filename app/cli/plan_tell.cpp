@@ -2,46 +2,19 @@
 
 #include <algorithm>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "app/cli/estimate_figures.h"
 #include "core/base/digits.h"
+#include "core/estimate/layout_figures.h"
 #include "core/estimate/validation.h"
+#include "core/scenario/plan_file.h"
 
 namespace meshscope::cli {
 namespace {
 
 using namespace estimate;
 using nlohmann::ordered_json;
-
-/// Above this part of a GPU's memory an estimate cannot promise that a layout fits.
-constexpr double kTight = 0.9;
-
-std::string data_word(const Layout& layout) {
-    const std::string ranks = std::to_string(layout.data_ranks());
-    if (layout.data_ranks() == 1) return "1";
-    if (layout.zero == 3 && layout.replicas > 1)
-        return "HSDP " + std::to_string(layout.replicas) + "×" + std::to_string(layout.shards);
-    if (layout.zero == 3) return "FSDP " + ranks;
-    return (layout.zero == 2 ? "ZeRO-2 " : layout.zero == 1 ? "ZeRO-1 " : "DDP ") + ranks;
-}
-
-/// The largest part of what a layout needs.
-StageMemory::Part largest_part(const StageMemory& memory) {
-    return *std::ranges::max_element(memory.parts, {}, &StageMemory::Part::bytes);
-}
-
-double tokens_per_s_per_gpu(const Layouted& each) {
-    return each.job.tokens_per_step() / each.time.total_s() / static_cast<double>(each.job.layout.ranks());
-}
-
-/// Nothing where the profile states no peak.
-std::optional<double> utilisation(const Question& question, const Layouted& each) {
-    const double peak = question.profile.bfloat16_peak_flops_per_s;
-    if (peak <= 0) return std::nullopt;
-    return model_flops_utilisation(each.job, each.time, peak);
-}
 
 double price_of(const PlanTelling& telling, const Layouted& each) {
     return *telling.price / 3600 / tokens_per_s_per_gpu(each) * 1e9;
@@ -90,14 +63,6 @@ ordered_json json_of(const Question& question, const Layouted& each, const PlanT
     return made;
 }
 
-ordered_json json_of(const Sizes& sizes) {
-    ordered_json made = ordered_json::object();
-    for (const SizeKey& each : size_keys())
-        if (const auto size = sizes.*each.size) made[std::string(each.name)] = *size;
-    if (sizes.recompute) made["recompute"] = word(*sizes.recompute);
-    return made;
-}
-
 /// The layouts of a list as a table: with their times, or, for those that do not fit, with what is too large.
 Table table_of(const Question& question, const std::vector<const Layouted*>& layouts,
                const PlanTelling& telling, bool why, const CommandContext& context) {
@@ -136,7 +101,7 @@ Table table_of(const Question& question, const std::vector<const Layouted*>& lay
             std::to_string(each->job.micro_batches) + "×" + std::to_string(each->job.micro_batch),
             text(("cli.plan.recompute." + std::string(word(each->job.recompute))).c_str()),
             estimated_bytes(each->needed_bytes) +
-                (each->needed_bytes > kTight * question.memory_bytes && !why ? " !" : "")};
+                (each->needed_bytes > kTightShare * question.memory_bytes && !why ? " !" : "")};
         if (why) {
             const StageMemory::Part part = largest_part(each->memory);
             cells.push_back(text(("estimate.memory." + std::string(part.name)).c_str()) + " " +
@@ -153,15 +118,6 @@ Table table_of(const Question& question, const std::vector<const Layouted*>& lay
         table.rows.push_back(std::move(cells));
     }
     return table;
-}
-
-/// Whether they differ in the size of a micro-batch alone, or in what a context-parallel rank shares with
-/// data-parallel ones.
-bool twins(const Layouted& a, const Layouted& b) {
-    const Layout &x = a.job.layout, &y = b.job.layout;
-    return std::tuple(x.tp, x.pp, x.virtual_stages, x.zero, x.cp * x.data_ranks(), x.replicas > 1,
-                      a.job.recompute) == std::tuple(y.tp, y.pp, y.virtual_stages, y.zero,
-                                                     y.cp * y.data_ranks(), y.replicas > 1, b.job.recompute);
 }
 
 /// The options that each remedy stands for: {"--gpus 16", "--lora 16 --base-bits 4"}.
@@ -287,16 +243,6 @@ std::string legend_of(const Question& question, const CommandContext& context) {
 
 }  // namespace
 
-std::vector<const Layouted*> first_layouts(const std::vector<Layouted>& all, int64_t n) {
-    std::vector<const Layouted*> found;
-    for (const Layouted& each : all) {
-        if (static_cast<int64_t>(found.size()) == n) break;
-        if (std::ranges::none_of(found, [&](const Layouted* other) { return twins(*other, each); }))
-            found.push_back(&each);
-    }
-    return found;
-}
-
 Report plan_report(const Question& question, const Plan& made, const PlanTelling& telling,
                    const CommandContext& context) {
     Report report;
@@ -345,7 +291,7 @@ ordered_json plan_json(const Question& question, const Plan& made, const PlanTel
                      {"compiled", question.compiled},
                      {"lora_rank", question.lora_rank},
                      {"base_bits", question.base_bits},
-                     {"only", json_of(question.only)},
+                     {"only", scenario::sizes_json(question.only)},
                      {"tried", made.tried},
                      {"fitting", made.fitting.size()}};
     if (telling.most_tokens) {
@@ -366,6 +312,7 @@ ordered_json plan_json(const Question& question, const Plan& made, const PlanTel
         out["sensitivity"] = {
             {"products", s.products}, {"memory", s.memory}, {"links", s.links}, {"network", s.network}};
     }
+    out["question"] = scenario::question_json({telling.model, telling.spec, telling.most_tokens, question});
     return out;
 }
 

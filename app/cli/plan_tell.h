@@ -10,6 +10,7 @@
 #include "app/cli/report.h"
 #include "core/estimate/plan.h"
 #include "core/estimate/remedies.h"
+#include "core/nn/model/spec.h"
 
 namespace meshscope::cli {
 
@@ -19,12 +20,9 @@ struct PlanTelling {
     int64_t top = 10;                    ///< layouts that are listed
     std::optional<double> price;         ///< of a GPU-hour
     std::optional<int64_t> most_tokens;  ///< the positions that a configuration states, where it does
+    nn::ModelSpec spec = {};             ///< the model itself
     std::vector<estimate::Remedy> remedies = {};  ///< where no layout fits: what would help
 };
-
-/// The first `n` of a list that are no twins of one before: layouts that differ in the size of a micro-batch
-/// alone, or in what a context-parallel rank shares with data-parallel ones.
-std::vector<const estimate::Layouted*> first_layouts(const std::vector<estimate::Layouted>& all, int64_t n);
 
 /// Everything that plan answers, in words and tables.
 Report plan_report(const estimate::Question& question, const estimate::Plan& made, const PlanTelling& telling,

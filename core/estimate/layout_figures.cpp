@@ -1,0 +1,50 @@
+#include "core/estimate/layout_figures.h"
+
+#include <algorithm>
+#include <functional>
+#include <tuple>
+
+namespace meshscope::estimate {
+
+std::string data_word(const Layout& layout) {
+    const std::string ranks = std::to_string(layout.data_ranks());
+    if (layout.data_ranks() == 1) return "1";
+    if (layout.zero == 3 && layout.replicas > 1)
+        return "HSDP " + std::to_string(layout.replicas) + "×" + std::to_string(layout.shards);
+    if (layout.zero == 3) return "FSDP " + ranks;
+    return (layout.zero == 2 ? "ZeRO-2 " : layout.zero == 1 ? "ZeRO-1 " : "DDP ") + ranks;
+}
+
+StageMemory::Part largest_part(const StageMemory& memory) {
+    return *std::ranges::max_element(memory.parts, std::less<>(), &StageMemory::Part::bytes);
+}
+
+double tokens_per_s_per_gpu(const Layouted& layout) {
+    return layout.job.tokens_per_step() / layout.time.total_s() /
+           static_cast<double>(layout.job.layout.ranks());
+}
+
+std::optional<double> utilisation(const Question& question, const Layouted& layout) {
+    const double peak = question.profile.bfloat16_peak_flops_per_s;
+    if (peak <= 0) return std::nullopt;
+    return model_flops_utilisation(layout.job, layout.time, peak);
+}
+
+bool twins(const Layouted& a, const Layouted& b) {
+    const Layout &x = a.job.layout, &y = b.job.layout;
+    return std::tuple(x.tp, x.pp, x.virtual_stages, x.zero, x.cp * x.data_ranks(), x.replicas > 1,
+                      a.job.recompute) == std::tuple(y.tp, y.pp, y.virtual_stages, y.zero,
+                                                     y.cp * y.data_ranks(), y.replicas > 1, b.job.recompute);
+}
+
+std::vector<const Layouted*> first_layouts(const std::vector<Layouted>& all, int64_t n) {
+    std::vector<const Layouted*> found;
+    for (const Layouted& each : all) {
+        if (static_cast<int64_t>(found.size()) == n) break;
+        if (std::ranges::none_of(found, [&](const Layouted* other) { return twins(*other, each); }))
+            found.push_back(&each);
+    }
+    return found;
+}
+
+}  // namespace meshscope::estimate

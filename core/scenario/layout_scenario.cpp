@@ -1,0 +1,106 @@
+#include "core/scenario/layout_scenario.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/base/toml_text.h"
+#include "core/scenario/named_model.h"
+#include "core/time/read_profile.h"
+
+namespace meshscope::scenario {
+namespace {
+
+using estimate::Job;
+using estimate::Layout;
+
+struct Dim {
+    const char* name;
+    int64_t size;
+};
+
+/// How the data-parallel ranks of a layout share out the model, as [parallel] data says it.
+std::string data_of(const Layout& l) {
+    if (l.data_ranks() == 1) return "none";
+    return l.zero == 0 ? "ddp" : l.zero == 1 ? "zero1" : "fsdp2";
+}
+
+/// The dims of the mesh, the outermost first; those of one rank are left out.
+std::vector<Dim> dims_of(const Layout& l) {
+    std::vector<Dim> dims;
+    const auto add = [&](const char* name, int64_t size) {
+        if (size > 1) dims.push_back({name, size});
+    };
+    add("pp", l.pp);
+    if (data_of(l) == "zero1") {
+        add("shard", l.data_ranks());
+    } else {
+        add("replicate", l.replicas);
+        add("shard", l.shards);
+    }
+    add("cp", l.cp);
+    add("tp", l.tp);
+    if (dims.empty()) dims.push_back({"replicate", 1});
+    return dims;
+}
+
+std::string mesh_text(const Layout& layout) {
+    std::string shape, names;
+    for (const Dim& dim : dims_of(layout)) {
+        shape += (shape.empty() ? "" : ", ") + std::to_string(dim.size);
+        names += (names.empty() ? "" : ", ") + toml_string(dim.name);
+    }
+    return "[mesh]\nshape = [" + shape + "]\nnames = [" + names + "]\n";
+}
+
+std::string parallel_text(const Job& job) {
+    const Layout& l = job.layout;
+    std::string text = "[parallel]\ndata = " + toml_string(data_of(l)) + "\n";
+    if (l.pp > 1) {
+        text += std::string("schedule = ") + (l.virtual_stages > 1 ? "\"Interleaved1F1B\"" : "\"1F1B\"") +
+                "\nmicrobatches = " + std::to_string(job.micro_batches) + "\n";
+        if (l.virtual_stages > 1) text += "stages_per_rank = " + std::to_string(l.virtual_stages) + "\n";
+        // The estimate's rule: a stage's weights are gathered once a step.
+        if (data_of(l) == "fsdp2") text += "reshard_after_forward = false\n";
+    }
+    if (l.tp > 1) {
+        if (l.sequence_parallel) text += "sequence_parallel = true\n";
+        text += "loss_parallel = true\n";
+    }
+    return text + "mixed_precision = { param = \"bfloat16\" }\n";
+}
+
+std::string train_text(const Job& job, int32_t steps) {
+    const int64_t batch = job.micro_batch * job.micro_batches * job.layout.data_ranks();
+    std::string text = "[train]\nsteps = " + std::to_string(steps) +
+                       "\nglobal_batch = " + std::to_string(batch) +
+                       "\nmicro_batch = " + std::to_string(job.micro_batch) + "\n";
+    if (job.layout.pp == 1 && job.micro_batches > 1)
+        text += "accumulate = " + std::to_string(job.micro_batches) + "\n";
+    if (job.recompute != estimate::Recompute::none)
+        text += "recompute = " + toml_string(estimate::word(job.recompute)) + "\n";
+    return text;
+}
+
+}  // namespace
+
+std::optional<Message> why_no_scenario(const Job& job) {
+    if (job.lora_rank > 0) return Message{"plan.no_scenario_lora", {}};
+    return std::nullopt;
+}
+
+std::string layout_scenario(const estimate::Question& question, const nn::ModelSpec& model, const Job& job,
+                            int32_t steps) {
+    nn::ModelSpec spec = model;
+    spec.seq = job.shape.seq;
+    if (estimate::traits(job.stack).pads_vocab) spec.vocab_multiple = 128 * job.layout.tp;
+    std::string text = "format = 1\n\n" + model_text(spec) + "\n" + train_text(job, steps) +
+                       "\n[optimizer]\nkind = \"adamw\"\nlr = 0.0003\n\n" + mesh_text(job.layout) + "\n" +
+                       parallel_text(job) +
+                       "\n[hardware]\nranks_per_node = " + std::to_string(question.in_node()) + "\n";
+    const auto known = time::profile_names();
+    if (std::ranges::find(known, question.profile.name) != known.end())
+        text += "profile = " + toml_string(question.profile.name) + "\n";
+    return text;
+}
+
+}  // namespace meshscope::scenario

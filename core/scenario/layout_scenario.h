@@ -1,0 +1,22 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/base/message.h"
+#include "core/estimate/question.h"
+#include "core/nn/model/spec.h"
+
+namespace meshscope::scenario {
+
+/// Why no scenario says what a planned job does, if so: adapters of LoRA ("plan.no_scenario_lora").
+std::optional<Message> why_no_scenario(const estimate::Job& job);
+
+/// A planned layout as a scenario that predict and the window can play: the model, the mesh in the order of
+/// neighbouring ranks (pp, replicate, shard, cp, tp), the strategy, bfloat16 beside float32 values that AdamW
+/// updates, the GPUs of a node, and the profile where the program has it by that name. `steps` of the whole
+/// batch. Whether it can be played the scenario's reader says. why_no_scenario() must be nothing.
+std::string layout_scenario(const estimate::Question& question, const nn::ModelSpec& model,
+                            const estimate::Job& job, int32_t steps);
+
+}  // namespace meshscope::scenario

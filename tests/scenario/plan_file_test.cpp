@@ -1,0 +1,165 @@
+// What a plan was asked, as a file; its layouts as scenarios.
+#include "core/scenario/plan_file.h"
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <set>
+
+#include "core/base/error.h"
+#include "core/base/json_text.h"
+#include "core/estimate/layout_figures.h"
+#include "core/estimate/model_shape.h"
+#include "core/estimate/plan.h"
+#include "core/nn/model/counts.h"
+#include "core/scenario/layout_scenario.h"
+#include "core/scenario/named_model.h"
+#include "core/scenario/scenario.h"
+#include "core/time/read_profile.h"
+#include "tests/folder.h"
+#include "tests/test.h"
+#include "tests/tree.h"
+
+using namespace meshscope;
+using namespace meshscope::scenario;
+
+namespace {
+
+PlanFile small_plan(int64_t gpus, estimate::Stack stack = estimate::Stack::torchtitan) {
+    PlanFile file;
+    file.model = "small";
+    file.spec.kind = "llama";
+    file.spec.dim = 256;
+    file.spec.hidden = 512;
+    file.spec.layers = 8;
+    file.spec.vocab = 1024;
+    file.spec.seq = 4096;
+    file.spec.heads = 8;
+    file.spec.kv_heads = 4;
+    estimate::Question& q = file.question;
+    q.shape = *estimate::shape_of(file.spec);
+    q.stack = stack;
+    q.gpus = gpus;
+    q.profile = time::named_profile("h100");
+    q = estimate::settled(q, {.global_batch = 2 * gpus});
+    return file;
+}
+
+std::string read_back(const std::string& text, const test::Folder& folder) {
+    try {
+        read_plan_file(folder.write("plan.json", text));
+    } catch (const InputError& error) {
+        CHECK(error.diagnostics().front().position.file == folder.file("plan.json"));
+        return error.diagnostics().front().message.id;
+    }
+    return "read";
+}
+
+/// Nothing where our pipelines want more micro-batches than an estimate does; any other mistake fails.
+std::optional<Scenario> read_or_refused(const std::string& text) {
+    try {
+        return parse_scenario(text, "layout.toml");
+    } catch (const InputError& error) {
+        CHECK(error.diagnostics().size() == 1);
+        CHECK(error.diagnostics().front().message.id == "pipeline.microbatches_least");
+        return std::nullopt;
+    }
+}
+
+std::string plan_text(const std::function<void(nlohmann::ordered_json&)>& change) {
+    nlohmann::ordered_json question = question_json(small_plan(8));
+    change(question);
+    return json_text(nlohmann::ordered_json{{"parameters", 1}, {"gpus", 8}, {"question", question}});
+}
+
+}  // namespace
+
+TEST_CASE("a model written as [model] reads back the same, of every configuration there is") {
+    int read = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(test::golden_folder() + "/model_config")) {
+        if (entry.path().extension() != ".json") continue;
+        NamedModel model;
+        try {
+            model = named_model("hf:" + entry.path().string());
+        } catch (const Error&) {
+            continue;  // one of those that are refused, or a table of numbers
+        }
+        const std::string text = model_text(model.spec);
+        const nn::ModelSpec again =
+            parse_scenario("format = 1\n" + text + "[train]\nsteps = 1\nglobal_batch = 1\n", "m.toml").model;
+        CHECK(model_text(again) == text);
+        CHECK(nn::count_parameters(again).total() == nn::count_parameters(model.spec).total());
+        CHECK(again.rope_scaling == model.spec.rope_scaling);
+        CHECK(again.full_attention.size() == (model.spec.window > 0 ? model.spec.full_attention.size() : 0));
+        ++read;
+    }
+    CHECK(read >= 6);
+}
+
+TEST_CASE("a plan's question comes back from its file, and is answered alike") {
+    const test::Folder folder;
+    PlanFile asked = small_plan(8);
+    asked.question.only = {.tp = 2, .recompute = estimate::Recompute::full};
+    asked.question.compiled = false;
+    asked.question.profile.name = "mine";  // what no built-in profile is called
+    const std::string text = json_text(nlohmann::ordered_json{
+        {"parameters", 1}, {"gpus", 8}, {"gpus_per_node", 8}, {"question", question_json(asked)}});
+    CHECK(begins_as_plan(text));
+    CHECK(!begins_as_plan("{\"model_type\": \"llama\"}"));
+    const PlanFile read = read_plan_file(folder.write("plan.json", text));
+    CHECK(question_json(read) == question_json(asked));
+    const estimate::Plan a = estimate::plan(asked.question), b = estimate::plan(read.question);
+    CHECK(a.tried == b.tried);
+    REQUIRE(!a.fitting.empty());
+    CHECK(b.fitting.front().needed_bytes == a.fitting.front().needed_bytes);
+    CHECK(b.fitting.front().time.total_s() ==
+          Approx(a.fitting.front().time.total_s()).epsilon(1e-4));  // a profile's figures have six digits
+}
+
+TEST_CASE("files that are no plan's question are refused with what is wrong with them") {
+    const test::Folder folder;
+    CHECK(read_back("[1, 2]", folder) == "plan.file.not_json");
+    CHECK(read_back("{", folder) == "plan.file.not_json");
+    CHECK(read_back("{\"parameters\": 1, \"layouts\": []}", folder) == "plan.file.no_question");
+    CHECK(read_back(plan_text([](auto&) {}), folder) == "read");
+    for (const char* key : {"model", "model_toml", "profile_toml", "stack", "compiled", "lora_rank", "gpus",
+                            "gpus_per_node", "seq", "global_batch", "memory_bytes"})
+        CHECK(read_back(plan_text([&](auto& q) { q.erase(key); }), folder) == "plan.file.key");
+    CHECK(read_back(plan_text([](auto& q) { q["gpus"] = -1; }), folder) == "plan.file.key");
+    CHECK(read_back(plan_text([](auto& q) { q["stack"] = "mine"; }), folder) == "plan.file.key");
+    CHECK(read_back(plan_text([](auto& q) { q["only"] = {{"tp", "two"}}; }), folder) == "plan.file.key");
+    CHECK(read_back(plan_text([](auto& q) { q["base_bits"] = 5; }), folder) == "estimate.base_bits");
+    CHECK(read_back(plan_text([](auto& q) { q["model_toml"] = "[model]\nkind = \"toy\"\n"; }), folder) ==
+          "plan.file.key");
+}
+
+TEST_CASE("every layout of a plan is a scenario of its ranks, batch and mesh") {
+    for (const estimate::Stack stack : {estimate::Stack::torchtitan, estimate::Stack::megatron_core}) {
+        const PlanFile file = small_plan(8, stack);
+        const estimate::Plan made = estimate::plan(file.question);
+        std::set<std::string> kinds;
+        std::size_t played = 0;
+        for (const estimate::Layouted& each : made.fitting) {
+            REQUIRE(!why_no_scenario(each.job));
+            const std::string text = layout_scenario(file.question, file.spec, each.job, 2);
+            INFO(text);
+            const auto read = read_or_refused(text);
+            if (!read) continue;
+            CHECK(world_size(*read) == 8);
+            CHECK(read->global_batch == file.question.global_batch);
+            CHECK(read->steps == 2);
+            CHECK(read->hardware.name == "h100");
+            int64_t ranks = 1;
+            for (const int64_t size : read->mesh_shape) ranks *= size;
+            CHECK(ranks == each.job.layout.ranks());
+            ++played;
+            kinds.insert(estimate::data_word(each.job.layout));
+        }
+        CHECK(kinds.size() >= 3);
+        CHECK(played > made.fitting.size() / 2);
+    }
+    PlanFile lora = small_plan(1);
+    estimate::Job job;
+    job.lora_rank = 16;
+    CHECK(why_no_scenario(job)->id == "plan.no_scenario_lora");
+}
