@@ -47,6 +47,8 @@ struct Prediction {
     std::optional<double> activations;          ///< by formula, of transformers
     int64_t device_bytes = 0;                   ///< memory of the profile's device; 0: not known
     int32_t world_size = 0;
+    std::vector<int64_t> shape;  ///< of the mesh, whose ranks are row-major
+    std::vector<std::string> names;
     int32_t steps_run = 0, steps = 0;  ///< the first ones, of the scenario's
     bool short_cycle = false;          ///< they are a whole cycle, shorter than the scenario's
 };
@@ -74,6 +76,47 @@ bool fits(const Prediction& answer) {
     return fullest(answer.predicted).peak.bytes <= answer.device_bytes;
 }
 
+/// By mesh dim the coordinates that a rank stands for, first and last: what lies between two coordinates that
+/// were run does as the lower one does (run::distinct_ranks). Needs a rank of the mesh.
+std::vector<std::pair<int64_t, int64_t>> stood_for(const Prediction& answer, int32_t rank) {
+    const auto coordinate = [&](int32_t of, std::size_t dim) {
+        int64_t inner = 1;
+        for (std::size_t d = dim + 1; d < answer.shape.size(); ++d) inner *= answer.shape[d];
+        return of / inner % answer.shape[dim];
+    };
+    std::vector<std::pair<int64_t, int64_t>> ranges;
+    for (std::size_t d = 0; d < answer.shape.size(); ++d) {
+        const int64_t here = coordinate(rank, d);
+        int64_t next = answer.shape[d];
+        for (const Summary::Rank& other : answer.predicted.ranks)
+            if (const int64_t c = coordinate(other.rank, d); c > here) next = std::min(next, c);
+        ranges.emplace_back(here, next - 1);
+    }
+    return ranges;
+}
+
+/// "pp 0 · replicate 0–6 · tp 0–3 (28 ranks)".
+std::string role_text(const Prediction& answer, int32_t rank, const CommandContext& context) {
+    std::string text;
+    int64_t ranks = 1;
+    const auto ranges = stood_for(answer, rank);
+    for (std::size_t d = 0; d < ranges.size(); ++d) {
+        const auto [first, last] = ranges[d];
+        const std::string name = d < answer.names.size() ? answer.names[d] : std::to_string(d);
+        text += (d > 0 ? " · " : "") + name + " " + std::to_string(first);
+        if (last > first) text += "–" + std::to_string(last);
+        ranks *= last - first + 1;
+    }
+    return context.text("cli.predict.role", {{"place", text}, {"n", ranks}});
+}
+
+/// Whether ranks stand for others.
+bool has_roles(const Prediction& answer) {
+    int64_t in_mesh = 1;
+    for (const int64_t n : answer.shape) in_mesh *= n;
+    return static_cast<int64_t>(answer.predicted.ranks.size()) < in_mesh;
+}
+
 ordered_json to_json(const Summary& summary) {
     ordered_json collectives = ordered_json::array(), ranks = ordered_json::array();
     for (const Summary::Collective& c : summary.collectives)
@@ -83,7 +126,8 @@ ordered_json to_json(const Summary& summary) {
                                {"calls", c.calls},
                                {"in", c.in_elements},
                                {"out", c.out_elements},
-                               {"bytes", c.sent_bytes}});
+                               {"bytes", c.sent_bytes},
+                               {"least_bytes", c.least_sent_bytes}});
     for (const Summary::Rank& r : summary.ranks) {
         ordered_json categories = ordered_json::object();
         for (int c = 0; c < kMemoryCategories; ++c)
@@ -110,6 +154,8 @@ ordered_json to_json(const Summary& summary) {
 
 void print_json(const Prediction& answer, CommandContext& context) {
     ordered_json out{{"world_size", answer.world_size}, {"predicted", to_json(answer.predicted)}};
+    for (ordered_json& each : out["predicted"]["ranks"])
+        if (has_roles(answer)) each["stands_for"] = stood_for(answer, each["rank"].get<int32_t>());
     if (answer.formula)
         out["formula"] = {{"source", "ZeRO, arXiv 1910.02054"},
                           {"parameters", answer.formula->parameters},
@@ -152,6 +198,13 @@ void print_collectives(const Prediction& answer, const CommandContext& context) 
         table.rows.push_back(std::move(row));
     }
     print_table(table, context.out);
+    for (const Summary::Collective& c : answer.predicted.collectives)
+        if (c.least_sent_bytes < c.sent_bytes)
+            context.out << context.text("cli.predict.uneven", {{"op", c.op},
+                                                               {"dim", c.mesh_dim},
+                                                               {"least", c.least_sent_bytes},
+                                                               {"most", c.sent_bytes}})
+                        << '\n';
 }
 
 /// The fullest rank's peak by category, with ZeRO's formula where it says something.
@@ -225,6 +278,8 @@ void print_ranks(const Prediction& answer, const CommandContext& context) {
                     context.text("cli.predict.compute_ms"), context.text("cli.predict.communication_ms"),
                     context.text("cli.predict.exposed_ms"), context.text("cli.predict.idle")};
     table.right = {true, true, true, true, true, true, true, true};
+    const bool roles = has_roles(answer);
+    if (roles) table.header.push_back(context.text("cli.predict.stands_for"));
     for (const Summary::Rank& r : answer.predicted.ranks) {
         std::ostringstream gflop, idle;
         gflop.precision(4);
@@ -235,8 +290,9 @@ void print_ranks(const Prediction& answer, const CommandContext& context) {
                               std::to_string(r.sent_bytes), gflop.str(), milliseconds(r.overlap.compute_ns),
                               milliseconds(r.overlap.communication_ns), milliseconds(r.overlap.exposed_ns),
                               idle.str()});
+        if (roles) table.rows.back().push_back(role_text(answer, r.rank, context));
     }
-    fold_rank_rows(table);
+    if (!roles) fold_rank_rows(table);
     context.out << '\n';
     print_table(table, context.out);
     context.out << context.text("cli.predict.time", {{"profile", answer.predicted.profile},
@@ -279,6 +335,8 @@ void predict(const PredictArguments& options, CommandContext& context) {
     if (!options.steps) answer.short_cycle = shorten_cycle(scenario);
     answer.steps_run = std::min(scenario.steps, options.steps.value_or(run::telling_steps(scenario)));
     answer.world_size = scenario::world_size(scenario);
+    answer.shape = scenario.mesh_shape;
+    answer.names = scenario.mesh_names;
     {
         ProgressBar bar(context.other_err(), context.err_is_tty && !options.json);
         run::DryOptions dry;

@@ -6,6 +6,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/outputs.h"
+#include "core/base/file_kind.h"
 #include "core/base/replace_file.h"
 #include "core/base/text.h"
 
@@ -110,7 +111,8 @@ std::string report_markdown(const Report& report) {
 }
 
 std::string report_html(const Report& report, i18n::Language language) {
-    std::string made = "<!DOCTYPE html>\n<html lang=\"" + std::string(i18n::name(language)) +
+    std::string made = "<!DOCTYPE html>\n" + std::string(kXmlMark) + "\n<html lang=\"" +
+                       std::string(i18n::name(language)) +
                        "\">\n<head>\n<meta charset=\"utf-8\">\n"
                        "<meta name=\"viewport\" content=\"width=device-width\">\n<title>" +
                        xml_text(report.title) + "</title>\n<style>" + std::string(kStyle) +

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/file_kind.h"
 #include "core/base/json_text.h"
 #include "core/data/safetensors.h"
 #include "core/memory/ledger.h"
@@ -52,7 +53,7 @@ ordered_json memory_of(const trace::Trace& trace, int32_t rank) {
 
 std::string run_json(const run::RunResult& result) {
     const trace::Trace& trace = *result.trace;
-    ordered_json out{{"losses", trace.info.losses}};
+    ordered_json out{{kJsonMark, kJsonMarkValue}, {"losses", trace.info.losses}};
     if (!trace.info.grad_norms.empty()) out["grad_norms"] = trace.info.grad_norms;
     for (const run::Evaluated& e : result.evaluations)
         out["evaluations"].push_back({{"step", e.step}, {"loss", e.loss}, {"samples", e.samples}});
@@ -98,7 +99,7 @@ void save_parameters(const run::RunResult& result, const std::string& path) {
     std::vector<data::NamedTensor> tensors;
     for (const run::NamedArray& array : result.parameters)
         tensors.push_back(data::named_floats(array.name, array.shape, array.numbers));
-    data::write_safetensors(path, std::move(tensors));
+    data::write_safetensors(path, std::move(tensors), true);
 }
 
 }  // namespace meshscope::cli

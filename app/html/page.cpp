@@ -6,6 +6,7 @@
 
 #include "app/html/packed_text.h"
 #include "core/base/error.h"
+#include "core/base/file_kind.h"
 #include "core/base/replace_file.h"
 #include "core/base/text.h"
 #include "core/base/text_file.h"
@@ -133,7 +134,11 @@ void write_page(std::string_view bytes, const PageRecord& record, const std::str
     if (place == std::string::npos || text.size() > kMostPageBytes)
         throw InvalidArgument({"html.not_a_page", {{"path", page}}});
     const std::string_view whole = text;
-    out(whole.substr(0, place));
+    // Behind the doctype, where a comment may stand.
+    const std::size_t doctype = std::min(text.find('>') + 1, place);
+    out(whole.substr(0, doctype));
+    if (whole.substr(0, place).find(kXmlMark) == std::string::npos) out(kXmlMark);
+    out(whole.substr(doctype, place - doctype));
     out(opening_tag(record));
     write_packed(bytes, out);
     out("</script>");

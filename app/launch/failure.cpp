@@ -16,6 +16,7 @@
 
 #include "core/base/cause.h"
 #include "core/base/diagnosis.h"
+#include "core/base/file_kind.h"
 #include "core/base/json_text.h"
 
 namespace meshscope::launch {
@@ -182,7 +183,8 @@ void order_by_cause(std::vector<Failure>& failures) {
 std::string report_json(const std::string& run_id, int32_t restarts, const std::vector<Failure>& failures) {
     ordered_json errors = ordered_json::array();
     for (const Failure& failure : failures) errors.push_back(as_json(failure));
-    return dump({{"run_id", run_id},
+    return dump({{kJsonMark, kJsonMarkValue},
+                 {"run_id", run_id},
                  {"restarts", restarts},
                  {"root_cause", failures.empty() ? ordered_json() : as_json(failures.front())},
                  {"errors", errors}});

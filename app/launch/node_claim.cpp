@@ -20,8 +20,10 @@ std::string NodeClaim::next_word() {
 }
 
 void NodeClaim::refuse(const std::string& word) const {
-    throw InvalidArgument({"launch.node_rank_taken",
-                           {{"node_rank", int64_t{node_rank_}}, {"host", word.substr(0, word.find(' '))}}});
+    const Message taken{"launch.node_rank_taken",
+                        {{"node_rank", int64_t{node_rank_}}, {"host", word.substr(0, word.find(' '))}}};
+    store_.tell_refused(taken);
+    throw InvalidArgument(taken);
 }
 
 bool NodeClaim::take() {

@@ -83,22 +83,51 @@ std::vector<int32_t> Rendezvous::joined() {
     return all;
 }
 
-Message Rendezvous::about_missing(const char* id, const std::vector<int32_t>& here) {
+std::vector<int64_t> Rendezvous::missing(const std::vector<int32_t>& here) {
     std::set<int64_t> wishes;
     for (const int32_t index : here)
         if (const std::optional<Node> node = node_of(index)) wishes.insert(node->wish);
     std::vector<int64_t> missing;
     for (int64_t rank = 0; rank < options_.min_nodes; ++rank)
         if (!wishes.contains(rank)) missing.push_back(rank);
+    return missing;
+}
+
+Message Rendezvous::about_missing(const char* id, const std::vector<int32_t>& here) {
     return {id,
             {{"joined", static_cast<int64_t>(here.size())},
              {"needed", int64_t{options_.min_nodes}},
+             {"missing", missing(here)},
+             {"endpoint", store_.address()}}};
+}
+
+void Rendezvous::say_awaited(const std::vector<int32_t>& here) {
+    std::string words;
+    if (!here.empty()) {
+        words = std::to_string(here.size()) + " " + std::to_string(options_.min_nodes);
+        for (const int64_t rank : missing(here)) words += " " + std::to_string(rank);
+    }
+    if (words != std::exchange(awaited_, words)) store_.set(key("awaited"), words);
+}
+
+Message Rendezvous::awaits_begin(milliseconds waited) {
+    std::istringstream words(get("awaited"));
+    int64_t joined = 0, needed = 0;
+    if (!(words >> joined >> needed))
+        return {"launch.awaits_begin", {{"waited_s", WaitNotifier::seconds(waited)}}};
+    std::vector<int64_t> missing;
+    for (int64_t rank = 0; words >> rank;) missing.push_back(rank);
+    return {"launch.awaits_others",
+            {{"waited_s", WaitNotifier::seconds(waited)},
+             {"joined", joined},
+             {"needed", needed},
              {"missing", std::move(missing)},
              {"endpoint", store_.address()}}};
 }
 
 void Rendezvous::lead_joining() {
     const auto begin = Clock::now();
+    awaited_.clear();
     WaitNotifier notifier(WaitNotifier::kMeeting);
     // Who asked for room, and so ended the last round, must not come too late for this one.
     const milliseconds last_call =
@@ -110,6 +139,7 @@ void Rendezvous::lead_joining() {
         if (!enough) enough_since.reset();
         if (enough && !enough_since) enough_since = Clock::now();
         if (enough && Clock::now() - *enough_since >= last_call) break;
+        say_awaited(enough ? std::vector<int32_t>{} : here);
         const milliseconds waited = since(begin);
         if (!enough && notifier.is_due(waited)) {
             Message message = about_missing("launch.awaits_nodes", here);
@@ -155,9 +185,11 @@ bool Rendezvous::is_asked_for_room() {
 void Rendezvous::compare_workers() {
     std::string word;
     while ((word = store_.get("launch/workers").value_or("")).empty()) pause_or_stop();
-    if (number(word) != options_.workers)
-        throw InvalidArgument({"launch.workers_differ",
-                               {{"theirs", int64_t{number(word)}}, {"ours", int64_t{options_.workers}}}});
+    if (number(word) == options_.workers) return;
+    const Message differ{"launch.workers_differ",
+                         {{"theirs", int64_t{number(word)}}, {"ours", int64_t{options_.workers}}}};
+    store_.tell_refused(differ);
+    throw InvalidArgument(differ);
 }
 
 Meeting Rendezvous::meet(int32_t free_port) {
@@ -172,8 +204,11 @@ Meeting Rendezvous::meet(int32_t free_port) {
             if (get("table").empty()) break;
             claim_.keep();
             ask_for_room();
-            if (since(begin) > options_.timeout)
-                throw CommError({"launch.no_room", {{"most", int64_t{options_.max_nodes}}}}, GlobalRank{-1});
+            if (since(begin) > options_.timeout) {
+                const Message full{"launch.no_room", {{"most", int64_t{options_.max_nodes}}}};
+                store_.tell_refused(full);
+                throw CommError(full, GlobalRank{-1});
+            }
             if (notifier.is_due(since(begin)))
                 options_.tell({"launch.awaits_room",
                                {{"most", int64_t{options_.max_nodes}},
@@ -196,8 +231,7 @@ Meeting Rendezvous::meet(int32_t free_port) {
     WaitNotifier notifier(WaitNotifier::kMeeting);
     while (get("table").empty()) {
         beat();
-        if (notifier.is_due(since(joined)))
-            options_.tell({"launch.awaits_begin", {{"waited_s", WaitNotifier::seconds(since(joined))}}});
+        if (notifier.is_due(since(joined))) options_.tell(awaits_begin(since(joined)));
         pause_or_stop();
     }
     table_.clear();

@@ -26,7 +26,8 @@ struct MeetingOptions {
     std::chrono::milliseconds timeout{600000};   ///< how long for min_nodes
     std::chrono::milliseconds lost_after{5000};  ///< a node that says nothing for so long is gone
     /// What is to be said while it waits unusually long (WaitNotifier): "launch.awaits_nodes" {joined,
-    /// needed, missing, endpoint, waited_s, timeout_s}, "launch.awaits_begin" {waited_s},
+    /// needed, missing, endpoint, waited_s, timeout_s}; of a node that has joined "launch.awaits_others"
+    /// {waited_s, joined, needed, missing, endpoint}, or where enough have "launch.awaits_begin" {waited_s};
     /// "launch.awaits_room" {most, waited_s, timeout_s}. Must not wait itself.
     std::function<void(const Message&)> tell = [](const Message&) {};
     /// The signal that told this process to stop, or 0; asked while others are waited for.
@@ -83,6 +84,11 @@ class Rendezvous {
     std::vector<int32_t> joined();
     /// Of a node that does not lead: throws "launch.workers_differ" unless it starts as many as the leader.
     void compare_workers();
+    /// The numbers below min_nodes that nobody has who is here.
+    std::vector<int64_t> missing(const std::vector<int32_t>& here);
+    /// Tells those who have joined whom the leader waits for; nobody where `here` is empty.
+    void say_awaited(const std::vector<int32_t>& here);
+    Message awaits_begin(std::chrono::milliseconds waited);
     /// Of how many nodes are here and which numbers below min_nodes nobody has.
     Message about_missing(const char* id, const std::vector<int32_t>& here);
     void lead_joining();
@@ -94,6 +100,7 @@ class Rendezvous {
     backends::tcp::StoreClient& store_;
     MeetingOptions options_;
     NodeClaim claim_;
+    std::string awaited_;        ///< what say_awaited() said last
     std::string waiting_;        ///< what who asks for room had said when the round began
     bool is_expecting_ = false;  ///< somebody asked for room in the last round
     int32_t round_ = 0, restarts_ = 0;

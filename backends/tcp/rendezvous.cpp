@@ -38,9 +38,11 @@ class StoreRendezvous final : public Rendezvous {
         : client_(options), prefix_(std::move(prefix)), rank_(rank) {}
     void publish(const std::string& address) override {
         const std::string there = client_.compare_set(key(rank_), "", address);
-        if (there != address)
-            throw CommError({"tcp.rank_taken", {{"rank", int64_t{rank_}}, {"address", there}}},
-                            GlobalRank{rank_});
+        if (there != address) {
+            const Message taken{"tcp.rank_taken", {{"rank", int64_t{rank_}}, {"address", there}}};
+            client_.tell_refused(taken);
+            throw CommError(taken, GlobalRank{rank_});
+        }
         published_ = true;
     }
     std::optional<std::string> look_up(int32_t peer) override {

@@ -9,6 +9,7 @@
 #include "backends/tcp/store_protocol.h"
 #include "backends/tcp/wrong_token_detector.h"
 #include "core/base/error.h"
+#include "core/base/pack.h"
 #include "core/base/wait_notifier.h"
 
 namespace meshscope::backends::tcp {
@@ -118,6 +119,17 @@ void StoreClient::set(const std::string& key, const std::string& value) {
     request.key = key;
     request.value = value;
     connection_->ask(request);
+}
+
+void StoreClient::tell_refused(const Message& why) noexcept {
+    try {
+        Packer packer;
+        pack(packer, why);
+        const std::vector<std::byte> bytes = packer.take();
+        set(kRefusedKey, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    } catch (...) {
+        // Who is refused knows why; the other side may have gone.
+    }
 }
 
 std::optional<std::string> StoreClient::get(const std::string& key) {

@@ -48,6 +48,8 @@ class StoreClient {
     StoreClient& operator=(const StoreClient&) = delete;
 
     void set(const std::string& key, const std::string& value);
+    /// Says to whoever serves the store why this client goes, where it was told so by what the store holds.
+    void tell_refused(const Message& why) noexcept;
     /// The value, or nothing when there is no such key; does not wait.
     std::optional<std::string> get(const std::string& key);
     /// Waits until the key is there and gives its value. Throws CommError "tcp.store_timeout" {key,

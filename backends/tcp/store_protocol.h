@@ -15,6 +15,10 @@ inline constexpr std::size_t kMostValueBytes = std::size_t{64} << 10;
 inline constexpr std::size_t kMostKeys = 65'536;
 inline constexpr std::size_t kMostTableBytes = std::size_t{64} << 20;
 
+/// Where a client that goes because of what the store holds (its rank is taken) says why, a packed message;
+/// so whoever serves the store hears of it, too.
+inline constexpr const char* kRefusedKey = "refused";
+
 enum class StoreOp : uint8_t { set = 1, get = 2, wait = 3, add = 4, compare_set = 5, keys = 6, erase = 7 };
 
 /// What a client asks.

@@ -13,6 +13,9 @@
 #include "backends/tcp/connection_acceptor.h"
 #include "backends/tcp/limits.h"
 #include "backends/tcp/store_protocol.h"
+#include "core/base/cause.h"
+#include "core/base/error.h"
+#include "core/base/pack.h"
 #include "core/base/start_thread.h"
 
 namespace meshscope::backends::tcp {
@@ -127,9 +130,22 @@ class StoreServer::Service {
             return;
         }
         reply(client, frame.header.sequence, answer);
+        if (request->op == StoreOp::set && request->key == kRefusedKey) tell_refused(client, request->value);
         const bool may_have_set =
             request->op == StoreOp::set || request->op == StoreOp::add || request->op == StoreOp::compare_set;
         if (may_have_set) wake_waiting(request->key);
+    }
+
+    void tell_refused(const Client& client, const std::string& packed) const {
+        if (!log_) return;
+        try {
+            Unpacker unpacker(ByteSpan(reinterpret_cast<const std::byte*>(packed.data()), packed.size()));
+            const Message why = unpack_message(unpacker);
+            unpacker.finish();
+            log_(with_cause({"tcp.client_refused", {{"address", peer_address(client.socket)}}}, why));
+        } catch (const Error&) {
+            // No message of ours.
+        }
     }
 
     void wake_waiting(const std::string& key) {

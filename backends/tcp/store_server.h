@@ -14,6 +14,8 @@ struct StoreServerOptions {
     Token token;
     std::string run_id;       ///< clients of another run id are refused
     int32_t max_clients = 0;  ///< authenticated at a time; 0: 1024
+    /// Besides those of strangers, "tcp.client_refused" {address} with its cause: a client says why it goes
+    /// (StoreClient::tell_refused).
     Log log;
 };
 

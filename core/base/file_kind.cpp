@@ -20,13 +20,28 @@ constexpr std::array kNames{
     "trace export csv", "SVG",         "PNG",  "HTML",          "GIF",           "MP4",
     "--report"};
 
-std::string beginning(const std::string& path) {
-    std::string bytes(4096, '\0');
+/// Bytes from each end of a file.
+struct Ends {
+    std::string first, last;
+};
+
+Ends ends_of(const std::string& path) {
+    constexpr std::size_t kBytes = 4096;
+    Ends ends;
     const int file = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    const ssize_t got = file < 0 ? 0 : read(file, bytes.data(), bytes.size());
-    if (file >= 0) close(file);
-    bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-    return bytes;
+    if (file < 0) return ends;
+    const auto read_at = [&](std::string& bytes, off_t at) {
+        bytes.resize(kBytes);
+        const ssize_t got = pread(file, bytes.data(), bytes.size(), at);
+        bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    };
+    struct stat status {};
+    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode)) {
+        read_at(ends.first, 0);
+        read_at(ends.last, std::max<off_t>(status.st_size - static_cast<off_t>(kBytes), 0));
+    }
+    close(file);
+    return ends;
 }
 
 /// Without the white space, and the byte order mark, that a text may begin with.
@@ -44,52 +59,34 @@ bool is_text(std::string_view bytes) {
 
 constexpr std::array kCsvBeginnings{"id,rank,step,phase,"sv, "rank,collective,ordinal,"sv, "rank,ordinal,"sv};
 
-/// Whether one of the lines begins so.
-bool has_line(std::string_view text, std::string_view begin) {
-    while (!text.empty()) {
-        if (text.starts_with(begin)) return true;
-        const std::size_t end = text.find('\n');
-        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    }
-    return false;
+/// Whether the key of kJsonMark is there with its value.
+bool has_json_mark(std::string_view text) {
+    const std::string key = "\"" + std::string(kJsonMark) + "\":";
+    const std::size_t at = text.find(key);
+    return at != std::string_view::npos &&
+           begun(text.substr(at + key.size())).starts_with("\"" + std::string(kJsonMarkValue) + "\"");
 }
 
-/// Whether a line of TOML gives `key` a value.
-bool has_key(std::string_view text, const std::string& key) {
-    return has_line(text, key + " =") || has_line(text, key + "=");
-}
-
-std::string lower(std::string_view text) {
-    std::string low(text);
-    for (char& c : low)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    return low;
-}
-
-/// Whether a text that begins with "[" may go on as JSON: "[mesh]" and "[[call]]" are tables of TOML.
-bool is_json_list(std::string_view text) {
-    while (text.starts_with('[')) text = begun(text.substr(1));
-    constexpr std::string_view kValues = "{\"]-0123456789";
-    return text.empty() || kValues.find(text[0]) != std::string_view::npos || text.starts_with("true") ||
-           text.starts_with("false") || text.starts_with("null");
+bool has_xml_mark(std::string_view text) {
+    return text.starts_with('<') && text.find(kXmlMark) != std::string_view::npos;
 }
 
 }  // namespace
 
-bool begins_as(const std::string& path, FileKind kind) {
-    const std::string bytes = beginning(path);
-    const std::string_view all = bytes, text = begun(bytes);
+bool is_ours(const std::string& path, FileKind kind) {
+    const Ends ends = ends_of(path);
+    const std::string_view all = ends.first, text = begun(all);
     switch (kind) {
         case FileKind::trace:  // SQLite's header, with our number in it (core/trace/schema.h)
             return all.size() >= 100 && all.starts_with("SQLite format 3\0"sv) && all.substr(68, 4) == "MScp";
         case FileKind::safetensors:  // the length of a JSON object, and the object
-            return all.size() >= 10 && all[7] == '\0' && all[8] == '{';
+            return all.size() >= 10 && all[7] == '\0' && all[8] == '{' && has_json_mark(all);
         case FileKind::json:
-            return is_text(all) && (text.starts_with('{') || (text.starts_with('[') && is_json_list(text)));
+            return is_text(all) && text.starts_with('{') && (has_json_mark(all) || has_json_mark(ends.last));
         case FileKind::choices:  // app/cli/bench_table.cpp
             return is_text(all) && text.starts_with("# Which algorithm ");
-        case FileKind::profile:  // core/time/read_profile.cpp; who wrote one by hand knows what it is
-            return is_text(all) && has_line(text, "[compute]") && has_key(text, "name");
+        case FileKind::profile:  // core/time/read_profile.cpp; one that was written by hand is not replaced
+            return is_text(all) && text.starts_with(kProfileMark);
         case FileKind::scenario:  // core/jobs/write.cpp; one that was written by hand is not replaced
             return text.starts_with("# meshscope scenario from");
         case FileKind::csv:  // the first columns of a view (core/trace/schema.cpp)
@@ -97,19 +94,18 @@ bool begins_as(const std::string& path, FileKind kind) {
                        return all.starts_with(columns);
                    });
         case FileKind::svg:
-            return is_text(all) && text.starts_with('<') && text.find("<svg") != std::string_view::npos;
-        case FileKind::html: {
-            const std::string low = lower(text.substr(0, 64));
-            return low.starts_with("<!doctype html") || low.starts_with("<html");
-        }
+            return is_text(all) && has_xml_mark(text) && text.find("<svg") != std::string_view::npos;
+        case FileKind::html:
+            return has_xml_mark(text) && text.find("<svg") == std::string_view::npos;
         case FileKind::png:
-            return all.starts_with("\x89PNG\r\n\x1a\n");
+            return all.starts_with("\x89PNG\r\n\x1a\n") &&
+                   all.substr(std::min(all.size(), kPngMarkAt)).starts_with(kPngMark);
         case FileKind::gif:
-            return all.starts_with("GIF8");
+            return all.starts_with("GIF8") && ends.last.ends_with(kGifMark);
         case FileKind::report:  // app/cli/report.cpp
             return is_text(all) && text.starts_with("<!-- meshscope report -->");
         case FileKind::mp4:
-            return all.size() >= 8 && all.substr(4, 4) == "ftyp";
+            return all.size() >= 8 && all.substr(4, 4) == "ftyp" && ends.last.ends_with(kMp4Mark);
     }
     return false;
 }
@@ -118,7 +114,7 @@ void refuse_other_kind(const std::string& path, FileKind kind) {
     if (path.empty() || path == "-") return;
     struct stat status {};
     if (stat(path.c_str(), &status) != 0 || status.st_size == 0 || !S_ISREG(status.st_mode)) return;
-    if (!begins_as(path, kind))
+    if (!is_ours(path, kind))
         throw InvalidArgument(
             {"file.other_kind",
              {{"path", path}, {"kind", std::string(kNames[static_cast<std::size_t>(kind)])}}});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace meshscope {
 
@@ -37,18 +38,22 @@ std::string in_one_case(std::string_view word) {
 
 }  // namespace
 
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+std::vector<std::string> near_words(std::string_view word, const std::vector<std::string>& candidates) {
     const std::string meant = in_one_case(word);
-    int best = std::max(1, static_cast<int>(word.size()) / 3) + 1;
-    std::string found;
-    for (const std::string& candidate : candidates) {
-        const int distance = edit_distance(meant, in_one_case(candidate));
-        if (distance < best) {
-            best = distance;
-            found = candidate;
-        }
-    }
-    return found;
+    const int most = std::max(1, static_cast<int>(word.size()) / 3);
+    std::vector<std::pair<int, std::string>> near;
+    for (const std::string& candidate : candidates)
+        if (const int distance = edit_distance(meant, in_one_case(candidate)); distance <= most)
+            near.emplace_back(distance, candidate);
+    std::ranges::stable_sort(near, {}, &std::pair<int, std::string>::first);
+    std::vector<std::string> words;
+    for (auto& [distance, candidate] : near) words.push_back(std::move(candidate));
+    return words;
+}
+
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+    const std::vector<std::string> near = near_words(word, candidates);
+    return near.empty() ? "" : near.front();
 }
 
 }  // namespace meshscope

@@ -10,8 +10,11 @@ namespace meshscope {
 /// over 64 bytes count as infinitely far.
 int edit_distance(std::string_view a, std::string_view b);
 
-/// The candidate that was most likely meant: at most a third of the word's length in edits (one edit at
-/// least), whatever their case; the first among equals; "" when none is near.
+/// The candidates that may have been meant, the most likely first: at most a third of the word's length in
+/// edits (one edit at least), whatever their case; among equals in their order.
+std::vector<std::string> near_words(std::string_view word, const std::vector<std::string>& candidates);
+
+/// The first of near_words(): the candidate that was most likely meant; "" when none is near.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace meshscope

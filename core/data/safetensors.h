@@ -61,6 +61,8 @@ struct WrittenFile {
 /// well. Tensors stand in the order of their names, wide dtypes first, so every one is aligned; the header is
 /// padded with spaces to a multiple of 8. Throws IoError ("file.cannot_write"), InvalidArgument
 /// ("safetensors.write": a name twice, a dtype the format lacks, bytes that do not fit the shape).
-WrittenFile write_safetensors(const std::string& path, std::vector<NamedTensor> tensors);
+/// `marked`: the header's metadata say that this program wrote it (core/base/file_kind.h).
+WrittenFile write_safetensors(const std::string& path, std::vector<NamedTensor> tensors,
+                              bool marked = false);
 
 }  // namespace meshscope::data

@@ -91,6 +91,24 @@ void read_model(Job& job) {
                           {Origin::Kind::file, job.model_config, "num_key_value_heads"});
 }
 
+/// A DeepSpeed file that is given beside accelerate's, which names one: accelerate would read that one. Where
+/// it is there it must be the given; where it is not, the given is read in its place, which is noted.
+void hold_to_named(const Document& accelerate, const std::string& named, const std::string& given, Job& job) {
+    const std::string path = found_beside(accelerate.file, named);
+    std::error_code none;
+    if (!path.empty() && fs::equivalent(path, given, none)) return;
+    if (!path.empty())
+        job.found.push_back({{"jobs.other_deepspeed_file", {{"named", path}, {"given", given}}},
+                             {accelerate.file, 0, 0, -1},
+                             {"jobs.hint.other_deepspeed_file", {}}});
+    else
+        job.unsaid.push_back({accelerate.file,
+                              "deepspeed_config.deepspeed_config_file",
+                              named,
+                              false,
+                              {"jobs.why.deepspeed_file", {{"given", given}}}});
+}
+
 void read_documents(std::vector<Document>& documents, Job& job) {
     const Document* main = nullptr;
     for (const Document& each : documents) {
@@ -127,8 +145,9 @@ void read_documents(std::vector<Document>& documents, Job& job) {
                 break;
         }
     }
-    const bool given =
-        std::ranges::any_of(documents, [](const Document& each) { return each.format == Format::deepspeed; });
+    const auto deepspeed = std::ranges::find(documents, Format::deepspeed, &Document::format);
+    const bool given = deepspeed != documents.end();
+    if (!deepspeed_file.empty() && given) hold_to_named(*main, deepspeed_file, deepspeed->file, job);
     if (!deepspeed_file.empty() && !given) {
         const std::string path = found_beside(main->file, deepspeed_file);
         if (path.empty())
@@ -143,9 +162,7 @@ void read_documents(std::vector<Document>& documents, Job& job) {
     }
     if (main != nullptr && main->format != Format::accelerate && given)
         throw InputError(
-            {{{"jobs.two", {{"other", main->file}}},
-              {std::ranges::find(documents, Format::deepspeed, &Document::format)->file, 0, 0, -1},
-              {"jobs.hint.two", {}}}});
+            {{{"jobs.two", {{"other", main->file}}}, {deepspeed->file, 0, 0, -1}, {"jobs.hint.two", {}}}});
     for (const Document& each : documents)
         if (each.format == Format::deepspeed) read_deepspeed(each, job);
     if (job.program.empty())

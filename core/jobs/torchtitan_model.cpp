@@ -129,7 +129,7 @@ constexpr Flavor kLlama3[] = {{"8B", 4096, 32, 32, 8, 14336, 128256},
                               {"70B", 8192, 80, 64, 8, 28672, 128256},
                               {"405B", 16384, 126, 128, 8, 53248, 128256}};
 
-void read_flavor(const Table& model) {
+void read_flavor(const Table& model, Job& job) {
     const std::string name = model.text("name").value_or(""), flavor = model.text("flavor").value_or("");
     if (flavor.empty()) return;
     if (name != "llama3") {
@@ -142,16 +142,21 @@ void read_flavor(const Table& model) {
     }
     for (const Flavor& each : kLlama3) {
         if (each.name != flavor) continue;
-        const auto put = [&](const char* fact, Value value) { model.put("flavor", fact, std::move(value)); };
-        put("model.kind", std::string("llama"));
-        put("model.dim", each.dim);
-        put("model.layers", each.layers);
-        put("model.heads", each.heads);
-        put("model.kv_heads", each.kv_heads);
-        put("model.hidden", each.hidden);
-        put("model.vocab", each.vocab);
-        put("model.rope_theta", int64_t{500'000});
-        put("model.tied", false);
+        // A figure's own name stands behind the flavor that it is of: "model.flavor \"8B\": n_heads".
+        const auto put = [&](const char* fact, const char* field, Value value) {
+            Origin origin = model.origin("flavor");
+            origin.key += " \"" + flavor + "\": " + field;
+            job.facts.put(fact, std::move(value), std::move(origin), job.found);
+        };
+        model.put("flavor", "model.kind", std::string("llama"));
+        put("model.dim", "dim", each.dim);
+        put("model.layers", "n_layers", each.layers);
+        put("model.heads", "n_heads", each.heads);
+        put("model.kv_heads", "n_kv_heads", each.kv_heads);
+        put("model.hidden", "hidden_dim", each.hidden);
+        put("model.vocab", "vocab_size", each.vocab);
+        put("model.rope_theta", "rope_theta", int64_t{500'000});
+        model.put("flavor", "model.tied", false);
     }
 }
 
@@ -168,7 +173,7 @@ void read_torchtitan_model(const Document& document, const Table& root, Job& job
         }
         return;
     }
-    read_flavor(root.table("model"));
+    read_flavor(root.table("model"), job);
 }
 
 }  // namespace meshscope::jobs

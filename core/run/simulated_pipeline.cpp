@@ -196,7 +196,7 @@ bool is_schedule_file(const std::string& path) {
     in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
     begin.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
     if (pipeline::begins_as_schedule(begin)) return true;
-    return std::filesystem::path(path).extension() == ".csv" && !begins_as(path, FileKind::csv);
+    return std::filesystem::path(path).extension() == ".csv" && !is_ours(path, FileKind::csv);
 }
 
 }  // namespace meshscope::run

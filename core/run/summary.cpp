@@ -8,6 +8,7 @@
 #include "core/nn/model.h"
 #include "core/parallel/model_declaration.h"
 #include "core/parallel/pipeline/own_order.h"
+#include "core/trace/of_training.h"
 
 namespace meshscope::run {
 namespace {
@@ -19,8 +20,7 @@ std::vector<Summary::Collective> collectives_of(const trace::Trace& trace, std::
     std::vector<Summary::Collective> rows;
     std::map<Key, std::size_t> places;
     for (const trace::Event& e : trace.ranks[rank].events) {
-        if (e.kind != trace::EventKind::collective || e.step != step || e.phase == Phase::evaluation)
-            continue;
+        if (e.kind != trace::EventKind::collective || e.step != step || !trace::is_of_training(e)) continue;
         const trace::Group& group = trace.groups[static_cast<std::size_t>(e.group)];
         const auto size = static_cast<int64_t>(group.ranks.size());
         const Key key{std::string(name(e.op)), group.mesh_dim, size};
@@ -43,9 +43,12 @@ void take_larger(std::vector<Summary::Collective>& all, const std::vector<Summar
         });
         if (same == all.end()) {
             all.push_back(row);
-        } else if (row.sent_bytes > same->sent_bytes) {
-            *same = row;
+            all.back().least_sent_bytes = row.sent_bytes;
+            continue;
         }
+        const int64_t least = std::min(same->least_sent_bytes, row.sent_bytes);
+        if (row.sent_bytes > same->sent_bytes) *same = row;
+        same->least_sent_bytes = least;
     }
 }
 
@@ -65,7 +68,7 @@ Summary summarize(const trace::Trace& trace, const time::Profile& profile, time:
         rank.rank = static_cast<int32_t>(r);
         rank.peak = memory::peak(trace, rank.rank);
         for (const trace::Event& e : trace.ranks[r].events) {
-            if (e.step != summary.step || e.phase == Phase::evaluation) continue;
+            if (e.step != summary.step || !trace::is_of_training(e)) continue;
             rank.sent_bytes += e.sent_bytes;
             rank.flops += e.flops;
         }

@@ -23,6 +23,7 @@ struct Summary {
         int64_t calls = 0;
         int64_t in_elements = 0, out_elements = 0;
         int64_t sent_bytes = 0;
+        int64_t least_sent_bytes = 0;  ///< on the rank that sends least of those that make such calls
     };
     struct Rank {
         int32_t rank = 0;

@@ -60,11 +60,12 @@ std::optional<std::string> compared_file(const Section& compare, std::size_t at,
 void read_strategy(const Section& compare, std::size_t at, const std::string& word, Scenario& s) {
     const auto known = compared_strategies();
     if (std::find(known.begin(), known.end(), word) == known.end()) {
-        compare.report_element(
-            "strategies", at,
-            {"scenario.unknown_word", {{"key", compare.full("strategies")}, {"word", word}}},
-            hint_for(word, known));
-        return;
+        const auto changed = [&](const std::string& other) {
+            auto words = compare.texts("strategies").value_or(std::vector<std::string>{});
+            if (at < words.size()) words[at] = other;
+            return Candidate{{compare.place("strategies"), std::move(words)}};
+        };
+        return compare.refuse_word("strategies", word, known, changed, at);
     }
     if (std::count(s.compare.begin(), s.compare.end(), Scenario::Compared{"", word}) > 0)
         compare.report_element("strategies", at, {"scenario.compare_strategy_twice", {{"strategy", word}}});

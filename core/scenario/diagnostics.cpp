@@ -11,7 +11,10 @@
 namespace meshscope::scenario {
 namespace {
 
-constexpr int kMostReads = 256;  ///< of a file's whole
+/// Readings of a file's whole; where there are thousands of mistakes, each reading takes long.
+int most_reads(std::size_t mistakes) {
+    return static_cast<int>(std::clamp<std::size_t>(16384 / std::max<std::size_t>(mistakes, 1), 8, 256));
+}
 
 std::vector<std::string> parts_of(const std::string& key) {
     std::vector<std::string> parts;
@@ -53,8 +56,8 @@ std::string shown(const Candidate& candidate) {
     return text;
 }
 
-void apply(toml::table& root, const Edit& edit) {
-    const std::vector<std::string> parts = parts_of(edit.key);
+/// The table that holds the last part of a key; it and those around it are made where they are not there.
+toml::table* table_of(toml::table& root, const std::vector<std::string>& parts) {
     toml::node* at = &root;
     for (std::size_t i = 0; at != nullptr && i + 1 < parts.size(); ++i) {
         if (toml::array* list = at->as_array()) {
@@ -66,7 +69,12 @@ void apply(toml::table& root, const Edit& edit) {
             at = nullptr;
         }
     }
-    toml::table* const table = at ? at->as_table() : nullptr;
+    return at ? at->as_table() : nullptr;
+}
+
+void apply(toml::table& root, const Edit& edit) {
+    const std::vector<std::string> parts = parts_of(edit.key);
+    toml::table* const table = table_of(root, parts);
     if (!table) return;
     const auto list = [&](const auto& items) {
         toml::array array;
@@ -85,6 +93,17 @@ void apply(toml::table& root, const Edit& edit) {
         table->insert_or_assign(parts.back(), *s);
     else
         table->erase(parts.back());
+}
+
+/// A key under its right name, or in its right table.
+void move(toml::table& root, const std::string& from, const std::string& to) {
+    const std::vector<std::string> parts = parts_of(from), into_parts = parts_of(to);
+    toml::table* const table = table_of(root, parts);
+    toml::node* const value = table ? table->get(parts.back()) : nullptr;
+    toml::table* const into = value ? table_of(root, into_parts) : nullptr;
+    if (!into) return;
+    into->insert_or_assign(into_parts.back(), *value);
+    table->erase(parts.back());
 }
 
 /// Where a key stands in the file; nowhere when it is not in it.
@@ -121,16 +140,20 @@ class Trial {
   public:
     Trial(const toml::table& table, const std::vector<Diagnostic>& before,
           const std::function<std::vector<Diagnostic>(const toml::table&)>& read)
-        : table_(table), before_(counts_of(before)), read_(read) {}
+        : table_(table), before_(counts_of(before)), read_(read), left_(most_reads(before.size())) {}
 
-    bool exhausted() const { return reads_ >= kMostReads; }
+    bool exhausted() const { return left_ <= 0; }
 
     /// The mistake that stands in the way, which is `refused` itself where the candidate does not mend it;
     /// nothing where the candidate mends it and brings no other.
-    std::optional<Message> obstacle(const Candidate& candidate, const Message& refused) {
-        ++reads_;
+    std::optional<Message> obstacle(const Candidate& candidate, const Message& refused,
+                                    const std::string& moved_from = "") {
+        --left_;
         toml::table changed = table_;
-        for (const Edit& edit : candidate) apply(changed, edit);
+        if (!moved_from.empty())
+            move(changed, moved_from, candidate.front().key);
+        else
+            for (const Edit& edit : candidate) apply(changed, edit);
         const std::vector<Diagnostic> found = read_(changed);
         Counts now;
         for (const Diagnostic& d : found) {
@@ -159,7 +182,7 @@ class Trial {
     const toml::table& table_;
     Counts before_;
     const std::function<std::vector<Diagnostic>(const toml::table&)>& read_;
-    int reads_ = 0;
+    int left_;  ///< readings
 };
 
 }  // namespace
@@ -168,7 +191,20 @@ void Diagnostics::add(toml::source_position at, Message message, Message hint, s
     found_.push_back({{std::move(message),
                        {file_, static_cast<int>(at.line), static_cast<int>(at.column), -1},
                        std::move(hint)},
-                      std::move(offers)});
+                      std::move(offers),
+                      {},
+                      {}});
+}
+
+void Diagnostics::take_back(toml::source_position key, toml::source_region region) {
+    const auto is_of = [&](const Refusal& refusal) {
+        const std::pair at(refusal.diagnostic.position.line, refusal.diagnostic.position.column);
+        const auto pair = [](toml::source_position p) {
+            return std::pair(static_cast<int>(p.line), static_cast<int>(p.column));
+        };
+        return at == pair(key) || (at >= pair(region.begin) && at < pair(region.end));
+    };
+    std::erase_if(found_, is_of);
 }
 
 std::vector<Diagnostic> Diagnostics::take() {
@@ -181,12 +217,48 @@ std::vector<Diagnostic> Diagnostics::take() {
     return found;
 }
 
+namespace {
+
+/// The first guess that passes; else the first, and what comes then.
+void resolve_guesses(Refusal& refusal, Trial& trial) {
+    std::optional<Message> first_obstacle;
+    for (const Guess& guess : refusal.guesses) {
+        if (trial.exhausted()) break;
+        std::optional<Message> obstacle =
+            trial.obstacle(guess.change, refusal.diagnostic.message, guess.moved_from);
+        if (!obstacle) {
+            refusal.diagnostic.hint = guess.hint;
+            return;
+        }
+        if (!first_obstacle) first_obstacle = std::move(obstacle);
+    }
+    if (!first_obstacle) return;
+    Message then = refusal.guesses.front().hint;
+    then.id = refusal.guesses.front().id_then;
+    refusal.diagnostic.hint = with_cause(std::move(then), *first_obstacle);
+}
+
+/// Leaves out the known words that are refused in this file.
+void resolve_known(Refusal& refusal, Trial& trial) {
+    std::vector<std::string_view> pass;
+    for (const KnownWord& known : refusal.known) {
+        if (trial.exhausted()) return;
+        if (!trial.obstacle(known.change, refusal.diagnostic.message)) pass.push_back(known.word);
+    }
+    if (!pass.empty() && pass.size() < refusal.known.size())
+        refusal.diagnostic.hint = {"scenario.hint.known_here", {{"known", join(pass)}}};
+}
+
+}  // namespace
+
 void resolve_offers(std::vector<Refusal>& refusals, const toml::table& table,
                     const std::function<std::vector<Diagnostic>(const toml::table&)>& read) {
     std::vector<Diagnostic> before;
     for (const Refusal& refusal : refusals) before.push_back(refusal.diagnostic);
     Trial trial(table, before, read);
     for (Refusal& refusal : refusals) {
+        resolve_guesses(refusal, trial);
+        resolve_known(refusal, trial);
         std::string changes;
         int64_t shown_in_all = 0;
         std::optional<std::pair<Candidate, Message>> first_obstacle;

@@ -15,10 +15,26 @@
 
 namespace meshscope::scenario {
 
+/// What was probably meant: the hint that says so, and the change that it means.
+struct Guess {
+    Message hint;
+    std::string id_then;     ///< the hint's where the change brings another mistake, its {cause}
+    Candidate change;        ///< where `moved_from` is not "", its one key takes the value of that key,
+    std::string moved_from;  ///< which goes
+};
+
+/// The words that a key can have, as changes, where none of them is near the one that it has.
+struct KnownWord {
+    std::string word;
+    Candidate change;
+};
+
 /// A mistake and what could be written instead.
 struct Refusal {
     Diagnostic diagnostic;
     std::vector<Offer> offers;
+    std::vector<Guess> guesses;    ///< the most likely first
+    std::vector<KnownWord> known;  ///< in the order of its hint
 };
 
 /// Collects every mistake of one file.
@@ -27,7 +43,10 @@ class Diagnostics {
     explicit Diagnostics(std::string file) : file_(std::move(file)) {}
     const std::string& file() const { return file_; }
     void add(toml::source_position at, Message message, Message hint = {}, std::vector<Offer> offers = {});
-    void add(Diagnostic diagnostic) { found_.push_back({std::move(diagnostic), {}}); }
+    void add(Diagnostic diagnostic) { add(Refusal{std::move(diagnostic), {}, {}, {}}); }
+    void add(Refusal refusal) { found_.push_back(std::move(refusal)); }
+    /// Takes back what was said of a value that stands in `region`, or of its key at `key`.
+    void take_back(toml::source_position key, toml::source_region region);
     bool empty() const { return found_.empty(); }
     /// All of them, with what is offered instead; for resolve_offers().
     std::vector<Refusal>& refusals() { return found_; }
@@ -53,7 +72,10 @@ class Diagnostics {
 /// which the mistake is gone, no other has come and none is left of a key that is written, which `read` finds
 /// out by reading the whole changed file;
 /// where there is none, "scenario.hint.no_offer" {change} and, as {cause}, the mistake that the first
-/// candidate would bring. `read` gives the mistakes of a table. Cost: at most kMostReads readings.
+/// candidate would bring. Guesses are tried in the same way: the first that passes is the hint, with none the
+/// first, with its id_then and, as {cause}, the mistake that comes then. Of known words those that
+/// pass are "scenario.hint.known_here" {known}, if there are some and not all. `read` gives the mistakes of a
+/// table. Cost: at most 256 readings, fewer of a file with thousands of mistakes.
 void resolve_offers(std::vector<Refusal>& refusals, const toml::table& table,
                     const std::function<std::vector<Diagnostic>(const toml::table&)>& read);
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "core/base/rank_set.h"
 #include "core/base/toml_number.h"
@@ -17,6 +19,7 @@ namespace {
 
 constexpr int64_t kMostElements = int64_t{1} << 24;
 constexpr int64_t kMostBytes = int64_t{1} << 30;
+constexpr IntegerRange kAnyInteger{std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
 /// Larger whole numbers are no float32s, and the record holds float32s.
 constexpr double kMostInteger = 16'777'216.0;
 
@@ -96,34 +99,64 @@ class CallReader {
         }
     }
 
-    void report_rank(std::string_view key, std::size_t index, int64_t rank,
-                     const std::vector<int32_t>& members) {
-        section_.report_element(key, index,
-                                {"scenario.call_member",
-                                 {{"key", section_.full(key)},
-                                  {"rank", rank},
-                                  {"group", group_text()},
-                                  {"members", rank_list(members)}}});
+    Message not_members(std::string_view key, const std::vector<int64_t>& ranks,
+                        const std::vector<int32_t>& members) const {
+        return {"scenario.call_member",
+                {{"key", section_.full(key)},
+                 {"ranks", ranks},
+                 {"group", group_text()},
+                 {"members", rank_list(members)}}};
     }
 
-    /// A list of ranks of `among` (ascending), each once; sorted, as new_group sorts them.
-    std::vector<int32_t> read_ranks(std::string_view key, const std::vector<int32_t>& among) {
-        const auto given = section_.integers(key, {0, kMostCallRanks - 1});
-        std::vector<int32_t> ranks;
-        if (!given) return ranks;
-        if (given->empty()) section_.report(key, {"scenario.call_no_ranks", {{"key", section_.full(key)}}});
-        for (std::size_t i = 0; i < given->size(); ++i) {
-            const auto rank = static_cast<int32_t>((*given)[i]);
-            const bool members_known = mesh_known_ && section_.sure("group");
-            if (members_known && !std::ranges::binary_search(among, rank))
-                report_rank(key, i, rank, among);
-            else if (std::ranges::find(ranks, rank) != ranks.end())
-                section_.report_element(
-                    key, i,
-                    {"scenario.call_rank_twice", {{"key", section_.full(key)}, {"rank", int64_t{rank}}}});
+    /// The whole numbers of a list, each with its place; what else is in it is reported.
+    std::vector<std::pair<std::size_t, int64_t>> integers(std::string_view key) const {
+        std::vector<std::pair<std::size_t, int64_t>> found;
+        const toml::node* const given = section_.node(key);
+        if (given == nullptr) return found;
+        const toml::array* const list = given->as_array();
+        if (list == nullptr) section_.wrong_type(key, "array of integers", *given);
+        if (list != nullptr && list->empty())
+            section_.refuse(key, {"scenario.call_no_ranks", {{"key", section_.full(key)}}});
+        for (std::size_t i = 0; list != nullptr && i < list->size(); ++i)
+            if (const auto* const rank = list->get(i)->as_integer())
+                found.emplace_back(i, rank->get());
             else
-                ranks.push_back(rank);
+                section_.wrong_element(key, i, "integer", *list->get(i));
+        return found;
+    }
+
+    /// A list of ranks of `among` (ascending), each once; sorted, as new_group sorts them. All that is wrong
+    /// with it is told at once.
+    std::vector<int32_t> read_ranks(std::string_view key, const std::vector<int32_t>& among) {
+        std::vector<int32_t> ranks;
+        std::vector<int64_t> outside, twice;
+        std::size_t first_outside = 0, first_twice = 0;
+        const auto note = [](std::vector<int64_t>& list, std::size_t& first, std::size_t i, int64_t rank) {
+            if (list.empty()) first = i;
+            if (std::ranges::find(list, rank) == list.end()) list.push_back(rank);
+        };
+        for (const auto& [i, rank] : integers(key)) {
+            const bool possible = rank >= 0 && rank < kMostCallRanks;
+            const auto n = static_cast<int32_t>(possible ? rank : -1);
+            if (!possible || (mesh_known_ && !std::ranges::binary_search(among, n)))
+                note(outside, first_outside, i, rank);
+            else if (std::ranges::find(ranks, n) != ranks.end())
+                note(twice, first_twice, i, rank);
+            else
+                ranks.push_back(n);
         }
+        if (!outside.empty()) section_.doubt(key);
+        if (!outside.empty() && mesh_known_)
+            section_.report_element(key, first_outside, not_members(key, outside, among));
+        else if (!outside.empty())
+            section_.report_element(
+                key, first_outside,
+                {"scenario.out_of_range", {{"key", section_.full(key)}, {"value", ranks_text(outside)}}},
+                {"scenario.hint.range", {{"least", int64_t{0}}, {"most", kMostCallRanks - 1}}});
+        if (!twice.empty())
+            section_.report_element(
+                key, first_twice,
+                {"scenario.call_rank_twice", {{"key", section_.full(key)}, {"ranks", twice}}});
         std::ranges::sort(ranks);
         return ranks;
     }
@@ -139,8 +172,11 @@ class CallReader {
         members_ = whole_mesh();
         if (given == nullptr) return;
         if (given->is_array()) {
-            call_.group_ranks = read_ranks("group", members_);
-            if (!call_.group_ranks.empty()) members_ = call_.group_ranks;
+            const std::vector<int32_t> ranks = read_ranks("group", members_);
+            // Who is in a group with mistakes is not known: its call is held to the whole mesh.
+            if (!section_.sure("group") || ranks.empty()) return;
+            call_.group_ranks = ranks;
+            members_ = ranks;
             return;
         }
         if (!given->is_string()) return section_.wrong_type("group", "string or array of integers", *given);
@@ -153,9 +189,9 @@ class CallReader {
         } else if (mesh_known_) {
             const std::vector<std::string_view> names(scenario_.mesh_names.begin(),
                                                       scenario_.mesh_names.end());
-            section_.refuse("group",
-                            {"scenario.unknown_word", {{"key", section_.full("group")}, {"word", name}}},
-                            hint_for(name, names));
+            section_.refuse_word("group", name, names, [&](const std::string& other) {
+                return Candidate{{section_.place("group"), other}};
+            });
         }
     }
 
@@ -176,13 +212,16 @@ class CallReader {
     /// A root, sender or receiver. By a mesh dim each group has its own, so it is counted in the group, as
     /// PyTorch's group_src and group_dst; otherwise it is the rank itself.
     void read_place(std::string_view key, int32_t& into) {
-        const auto given = section_.integer(key, {0, kMostCallRanks - 1});
-        if (!given || !mesh_known_ || !section_.sure("group")) return;
-        const auto rank = static_cast<int32_t>(*given);
+        // Where the group is known, the message says which ranks it has.
+        const bool known = mesh_known_ && section_.sure("group");
+        const auto given = section_.integer(key, known ? kAnyInteger : IntegerRange{0, kMostCallRanks - 1});
+        if (!given || !known) return;
+        const auto rank = static_cast<int32_t>(std::clamp<int64_t>(*given, -1, kMostCallRanks));
         if (!call_.mesh_dim.empty()) {
-            into = rank;
-            if (*given < group_size()) return;
-            into = 0;
+            if (*given >= 0 && *given < group_size()) {
+                into = rank;
+                return;
+            }
             std::vector<int32_t> places(static_cast<std::size_t>(group_size()));
             std::iota(places.begin(), places.end(), 0);
             return refuse_place(key, rank, places,
@@ -197,12 +236,7 @@ class CallReader {
             into = static_cast<int32_t>(found - members_.begin());
             return;
         }
-        refuse_place(key, rank, members_,
-                     {"scenario.call_member",
-                      {{"key", section_.full(key)},
-                       {"rank", *given},
-                       {"group", group_text()},
-                       {"members", rank_list(members_)}}});
+        refuse_place(key, rank, members_, not_members(key, {*given}, members_));
     }
 
     /// Offers the nearest of those that are possible.

@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/base/nearest.h"
 #include "core/base/text.h"
 #include "core/base/toml_number.h"
 #include "core/scenario/keys.h"
@@ -65,14 +66,18 @@ void refuse_for_kind(const Section& section, std::initializer_list<std::string_v
                      const std::string& kind, std::string_view kind_key) {
     for (const std::string_view key : names)
         if (section.has(key))
-            section.report_key(
+            section.refuse_foreign(
                 key, {"scenario.key_not_for_kind",
                       {{"key", section.full(key)}, {"kind_key", std::string(kind_key)}, {"kind", kind}}});
 }
 
 Section::Section(Diagnostics& diagnostics, const toml::table* table, std::string path,
-                 toml::source_position where)
-    : diagnostics_(&diagnostics), table_(table), path_(std::move(path)), place_(path_), where_(where) {
+                 toml::source_position where, std::string place)
+    : diagnostics_(&diagnostics),
+      table_(table),
+      path_(std::move(path)),
+      place_(place.empty() ? path_ : std::move(place)),
+      where_(where) {
     refuse_unknown_keys();
 }
 
@@ -89,23 +94,47 @@ void Section::refuse_unknown_keys() const {
         const auto found =
             std::find_if(known.begin(), known.end(), [&](const Key& k) { return k.name == word; });
         if (found == known.end()) {
-            Message hint = hint_of_table(word).value_or(hint_for(word, names));
-            if (const MessageValue* const meant = hint.find("guess")) {
-                const std::string& guess = std::get<std::string>(*meant);
-                const toml::node* const there = table_->get(guess);
-                // A key cannot be written twice; two lists of tables make one.
-                const bool clash = there && !(there->is_array_of_tables() && value.is_array_of_tables());
-                if (clash || !guessed.insert(guess).second)
-                    hint = {"scenario.hint.key_is_there", {{"guess", guess}}};
-                else if (!there)
-                    diagnostics_->doubt(table_, guess);
-            }
-            diagnostics_->add(key.source().begin, {"scenario.unknown_key", {{"key", full(word)}}},
-                              std::move(hint));
+            refuse_unknown_key(key, value, names, guessed);
         } else if (found->support == KeySupport::later) {
             diagnostics_->add(key.source().begin, {"scenario.not_supported", {{"key", full(word)}}});
         }
     }
+}
+
+/// Hints at the table that the key belongs in, else at the key that was probably meant.
+void Section::refuse_unknown_key(const toml::key& key, const toml::node& value,
+                                 const std::vector<std::string_view>& names,
+                                 std::set<std::string>& guessed) const {
+    const std::string word(key.str());
+    Refusal refusal{
+        {{"scenario.unknown_key", {{"key", full(word)}}}, position(key.source().begin), {}}, {}, {}, {}};
+    if (std::optional<Message> of_table = hint_of_table(word)) {
+        const std::string to = to_text(*of_table->find("table")) + "." + word;
+        refusal.diagnostic.hint = *of_table;
+        refusal.guesses.push_back(
+            {std::move(*of_table), "scenario.hint.key_of_table_then", {{to, {}}}, place(word)});
+        return diagnostics_->add(std::move(refusal));
+    }
+    refusal.diagnostic.hint = hint_for(word, names);
+    const std::vector<std::string> near = near_words(word, {names.begin(), names.end()});
+    for (const std::string& guess : near) {
+        const bool first = guess == near.front();
+        const toml::node* const there = table_->get(guess);
+        // A key cannot be written twice; two lists of tables make one.
+        const bool clash = there && !(there->is_array_of_tables() && value.is_array_of_tables());
+        if (first && (clash || guessed.contains(guess))) {
+            refusal.diagnostic.hint = {"scenario.hint.key_is_there", {{"guess", guess}}};
+            break;
+        }
+        if (first) guessed.insert(guess);
+        if (there) continue;  // joining two lists is left to the user
+        if (first) diagnostics_->doubt(table_, guess);
+        refusal.guesses.push_back({{"scenario.hint.did_you_mean", {{"guess", guess}}},
+                                   "scenario.hint.did_you_mean_then",
+                                   {{place(guess), {}}},
+                                   place(word)});
+    }
+    diagnostics_->add(std::move(refusal));
 }
 
 std::string Section::full(std::string_view key) const {
@@ -129,9 +158,20 @@ toml::source_position Section::value_at(std::string_view key) const {
     return value && value->source().begin.line > 0 ? value->source().begin : at(key);
 }
 
-SourcePosition Section::position_of(std::string_view key) const {
-    const toml::source_position at = value_at(key);
+toml::source_position Section::element_at(std::string_view key, std::size_t index) const {
+    const toml::node* const value = node(key);
+    const toml::array* const array = value ? value->as_array() : nullptr;
+    const toml::node* const element = array && index < array->size() ? array->get(index) : nullptr;
+    // In a changed table values stand nowhere.
+    return element && element->source().begin.line > 0 ? element->source().begin : at(key);
+}
+
+SourcePosition Section::position(toml::source_position at) const {
     return {diagnostics_->file(), static_cast<int>(at.line), static_cast<int>(at.column), -1};
+}
+
+SourcePosition Section::position_of(std::string_view key) const {
+    return position(value_at(key));
 }
 
 void Section::report(std::string_view key, Message message, Message hint) const {
@@ -152,10 +192,35 @@ void Section::report_at(Diagnostic diagnostic) const {
 }
 
 void Section::report_element(std::string_view key, std::size_t index, Message message, Message hint) const {
-    const toml::node* value = node(key);
-    const toml::array* array = value ? value->as_array() : nullptr;
-    const toml::node* element = array && index < array->size() ? array->get(index) : nullptr;
-    diagnostics_->add(element ? element->source().begin : at(key), std::move(message), std::move(hint));
+    diagnostics_->add(element_at(key, index), std::move(message), std::move(hint));
+}
+
+void Section::refuse_foreign(std::string_view key, Message message) const {
+    if (const toml::node* const value = node(key)) diagnostics_->take_back(at(key), value->source());
+    doubt(key);
+    report_key(key, std::move(message));
+}
+
+void Section::refuse_word(std::string_view key, const std::string& given,
+                          std::span<const std::string_view> words,
+                          const std::function<Candidate(const std::string&)>& changed,
+                          std::optional<std::size_t> element) const {
+    Refusal refusal{{{"scenario.unknown_word", {{"key", full(key)}, {"word", given}}},
+                     position(element ? element_at(key, *element) : value_at(key)),
+                     hint_for(given, words)},
+                    {},
+                    {},
+                    {}};
+    for (const std::string& guess : near_words(given, {words.begin(), words.end()}))
+        refusal.guesses.push_back({{"scenario.hint.did_you_mean", {{"guess", guess}}},
+                                   "scenario.hint.did_you_mean_then",
+                                   changed(guess),
+                                   ""});
+    if (refusal.guesses.empty())
+        for (const std::string_view word : words)
+            refusal.known.push_back({std::string(word), changed(std::string(word))});
+    doubt(key);
+    diagnostics_->add(std::move(refusal));
 }
 
 bool Section::sure(std::string_view key) const {
@@ -259,7 +324,7 @@ std::optional<std::string> Section::word(std::string_view key, std::span<const s
         return any_case ? equal_ignoring_case(each, *given) : each == *given;
     });
     if (found != words.end()) return std::string(*found);
-    refuse(key, {"scenario.unknown_word", {{"key", full(key)}, {"word", *given}}}, hint_for(*given, words));
+    refuse_word(key, *given, words, [&](const std::string& each) { return Candidate{{place(key), each}}; });
     return std::nullopt;
 }
 
@@ -276,17 +341,15 @@ std::optional<std::vector<int64_t>> Section::integers(std::string_view key, Inte
         const auto* integer = array->get(i)->as_integer();
         if (!integer) {
             wrong_element(key, i, "integer", *array->get(i));
-            return std::nullopt;
-        }
-        if (integer->get() < each.least || integer->get() > each.most) {
-            diagnostics_->doubt(table_, key);
+        } else if (integer->get() < each.least || integer->get() > each.most) {
+            doubt(key);
             report_element(key, i, {"scenario.out_of_range", {{"key", full(key)}, {"value", integer->get()}}},
                            {"scenario.hint.range", {{"least", each.least}, {"most", each.most}}});
-            return std::nullopt;
+        } else {
+            result.push_back(integer->get());
         }
-        result.push_back(integer->get());
     }
-    return result;
+    return result.size() == array->size() ? std::optional(std::move(result)) : std::nullopt;
 }
 
 std::optional<std::vector<double>> Section::numbers(std::string_view key) const {
@@ -301,13 +364,12 @@ std::optional<std::vector<double>> Section::numbers(std::string_view key) const 
     for (std::size_t i = 0; i < array->size(); ++i) {
         const toml::node& element = *array->get(i);
         const std::optional<double> x = toml_number(element);
-        if (!x) {
+        if (x)
+            result.push_back(*x);
+        else
             wrong_element(key, i, "number", element);
-            return std::nullopt;
-        }
-        result.push_back(*x);
     }
-    return result;
+    return result.size() == array->size() ? std::optional(std::move(result)) : std::nullopt;
 }
 
 std::optional<std::vector<std::string>> Section::texts(std::string_view key) const {
@@ -323,17 +385,15 @@ std::optional<std::vector<std::string>> Section::texts(std::string_view key) con
         const toml::node& element = *array->get(i);
         if (!element.is_string()) {
             wrong_element(key, i, "string", element);
-            return std::nullopt;
-        }
-        result.push_back(element.value_or(std::string()));
-        if (has_nul(result.back())) {
+        } else if (std::string text = element.value_or(std::string()); has_nul(text)) {
             doubt(key);
             report_element(key, i,
                            {"scenario.text_with_nul", {{"key", full(key) + "[" + std::to_string(i) + "]"}}});
-            return std::nullopt;
+        } else {
+            result.push_back(std::move(text));
         }
     }
-    return result;
+    return result.size() == array->size() ? std::optional(std::move(result)) : std::nullopt;
 }
 
 Section Section::section(std::string_view key) const {
@@ -341,9 +401,8 @@ Section Section::section(std::string_view key) const {
     const toml::table* inner = value ? value->as_table() : nullptr;
     if (value && !inner) wrong_type(key, "table", *value);
     const bool bracketed = inner && inner->source().begin.line > 0;
-    Section section(*diagnostics_, inner, full(key), bracketed ? inner->source().begin : at(key));
+    Section section(*diagnostics_, inner, full(key), bracketed ? inner->source().begin : at(key), place(key));
     section.doubted_ = !sure(key);
-    section.place_ = place(key);
     return section;
 }
 
@@ -362,8 +421,9 @@ std::vector<Section> Section::sections(std::string_view key) const {
         }
     std::vector<Section> result;
     for (const toml::node& element : *array) {
-        result.emplace_back(*diagnostics_, element.as_table(), full(key), element.source().begin);
-        result.back().place_ = place(key) + "." + std::to_string(result.size() - 1);
+        const std::string number = std::to_string(result.size());
+        result.emplace_back(*diagnostics_, element.as_table(), full(key), element.source().begin,
+                            place(key) + "." + number);
     }
     return result;
 }

@@ -3,7 +3,9 @@
 #include <toml++/toml.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,9 +31,9 @@ struct NumberRange {
 class Section {
   public:
     /// `table` may be null: an absent table, standing at `where`. `path` is its name in keys(): "train",
-    /// "lesson.step".
-    Section(Diagnostics& diagnostics, const toml::table* table, std::string path,
-            toml::source_position where);
+    /// "lesson.step"; `place` the same with the numbers of tables in lists, where it has any.
+    Section(Diagnostics& diagnostics, const toml::table* table, std::string path, toml::source_position where,
+            std::string place = "");
 
     bool present() const { return table_ != nullptr; }
     bool has(std::string_view key) const { return node(key) != nullptr; }
@@ -50,6 +52,8 @@ class Section {
     /// The same with the file's name, for mistakes found later: what SQL says is known when it is run.
     SourcePosition position_of(std::string_view key) const;
     toml::source_position where() const { return where_; }
+    /// Where an element of its array stands.
+    toml::source_position element_at(std::string_view key, std::size_t index) const;
     /// "train.steps", for messages.
     std::string full(std::string_view key) const;
     /// The same with the table's number in its list, for edits.
@@ -83,6 +87,13 @@ class Section {
     void report_offering(std::string_view key, Message message, std::vector<Offer> offers) const;
     /// The same as report(), where it is not known now what the key was to be: see sure().
     void refuse(std::string_view key, Message message, Message hint = {}) const;
+    /// Reports a word that is none of `words`, and where it stands in an array its element; hints at what was
+    /// probably meant, `changed(word)` being what the user would write for it.
+    void refuse_word(std::string_view key, const std::string& given, std::span<const std::string_view> words,
+                     const std::function<Candidate(const std::string&)>& changed,
+                     std::optional<std::size_t> element = std::nullopt) const;
+    /// Reports a key that means nothing here, and takes back what was said of its value.
+    void refuse_foreign(std::string_view key, Message message) const;
     /// Only that.
     void doubt(std::string_view key) const { diagnostics_->doubt(table_, key); }
     /// Reports a mistake of another file that this one names, with its own position.
@@ -91,10 +102,14 @@ class Section {
     const toml::node* node(std::string_view key) const { return table_ ? table_->get(key) : nullptr; }
     void wrong_type(std::string_view key, std::string_view wanted, const toml::node& found) const;
 
-  private:
     void wrong_element(std::string_view key, std::size_t index, std::string_view wanted,
                        const toml::node& found) const;
+
+  private:
+    SourcePosition position(toml::source_position at) const;
     void refuse_unknown_keys() const;
+    void refuse_unknown_key(const toml::key& key, const toml::node& value,
+                            const std::vector<std::string_view>& names, std::set<std::string>& guessed) const;
     Diagnostics* diagnostics_;
     const toml::table* table_;
     std::string path_;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/file_kind.h"
 #include "core/base/nearest.h"
 #include "core/base/text_file.h"
 #include "core/base/toml_number.h"
@@ -285,6 +286,7 @@ Profile read_profile(const std::string& path) {
 std::string profile_text(const Profile& profile, const std::string& comment) {
     std::ostringstream out;
     out.precision(6);
+    if (!comment.empty()) out << kProfileMark << '\n';
     std::istringstream lines(comment);
     for (std::string line; std::getline(lines, line);) out << "# " << line << '\n';
     const auto optional = [&](const char* key, double value) {

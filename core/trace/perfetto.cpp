@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "core/base/file_kind.h"
 #include "core/base/json_text.h"
 #include "core/base/replace_file.h"
 #include "core/trace/export.h"
@@ -110,7 +111,8 @@ class Exporter {
     }
 
     void write() {
-        buffer_ = "{\"displayTimeUnit\":\"ns\",\"traceName\":" + json_string(trace_.info.title_en) +
+        buffer_ = "{\"" + std::string(kJsonMark) + "\":" + json_string(kJsonMarkValue) +
+                  ",\"displayTimeUnit\":\"ns\",\"traceName\":" + json_string(trace_.info.title_en) +
                   ",\"distributedInfo\":";
         distributed_info();
         buffer_ += ",\"traceEvents\":[\n";

@@ -6,6 +6,7 @@
 #include "core/trace/excerpt.h"
 #include "core/trace/final_parameters.h"
 #include "core/trace/hop_rows.h"
+#include "core/trace/of_training.h"
 #include "core/trace/recorded.h"
 #include "core/trace/schema.h"
 #include "core/trace/table_io.h"
@@ -158,6 +159,7 @@ class Writer {
         std::map<int32_t, Sums> sums;
         for (const RankTrace& rank : trace_.ranks) {
             for (const Event& e : rank.events) {
+                if (!is_of_training(e)) continue;
                 Sums& s = sums[e.step];
                 (e.kind == EventKind::collective ? s.collectives : s.compute) += 1;
                 s.bytes += e.sent_bytes;

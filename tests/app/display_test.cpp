@@ -53,7 +53,8 @@ TEST_CASE("what the command line asks wrongly is told before anything runs, with
             {folder.file("lesson"), "--render", folder.file("a"), "--mp4", folder.file(file)}, folder);
         INFO(film.second);
         CHECK(film.first == 2);
-        CHECK(film.second.find("is no MP4 file, so it is not overwritten") != std::string::npos);
+        CHECK(film.second.find("is no MP4 file that meshscope wrote, so it is not overwritten") !=
+              std::string::npos);
         const auto dump =
             run_without_display({folder.file("lesson"), "--dump-state", folder.file(file)}, folder);
         CHECK(dump.first == 2);

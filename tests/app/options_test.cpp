@@ -92,6 +92,9 @@ TEST_CASE("what cannot be is refused by name") {
     CHECK(refused({"--lang"}) == "app.missing_value");
     CHECK(refused({"--from", "2"}) == "app.bad_value");
     CHECK(refused({"--from", "nan"}) == "app.bad_value");
+    CHECK(refused({"a.mscope", "--view", "collective", "--form", "grid"}) == "app.form_of_other_view");
+    CHECK(refused({"a.mscope", "--form", "grid", "--view", "mesh"}) == "app.view_without_forms");
+    CHECK(parse_options({"a.mscope", "--view", "timeline", "--form", "grid"}).form == view::Form::grid);
     CHECK(refused({"a.mscope", "--from", "0.9", "--to", "0.1"}) == "app.empty_range");
     CHECK(refused({"a.mscope", "--from", "0.5", "--to", "0.5"}) == "app.empty_range");
     CHECK(refused({"a.mscope", "--to", "0"}) == "app.empty_range");

@@ -229,6 +229,50 @@ TEST_CASE("accelerate finds the DeepSpeed configuration that it names, and both 
           }) == std::vector<std::string>{"jobs.contradiction"});
 }
 
+TEST_CASE(
+    "a DeepSpeed file given beside accelerate's is the one that it names, or that one is told as not read") {
+    const Folder folder;
+    const std::string zero =
+        R"({"zero_optimization": {"stage": 3}, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 4})";
+    const std::string named = folder.write("ds/zero.json", zero), other = folder.write("other.json", zero);
+    const auto accelerate = [&](const std::string& file) {
+        return folder.write("acc.yaml",
+                            "distributed_type: DEEPSPEED\nnum_processes: 16\nnum_machines: 2\n"
+                            "deepspeed_config:\n  deepspeed_config_file: " +
+                                file + "\n");
+    };
+    JobOptions options;
+    options.seq = 128;
+    const auto untold = [&](const std::string& file, const std::string& given) {
+        const Job job = read_job({accelerate(file), given, kLlama}, options);
+        return std::ranges::any_of(job.unsaid, [&](const Unsaid& each) {
+            return each.value == file && each.why.id == "jobs.why.deepspeed_file";
+        });
+    };
+    CHECK_FALSE(untold("ds/zero.json", named));
+    CHECK(untold("elsewhere/zero.json", other));
+    CHECK(ids([&] {
+              read_job({accelerate("ds/zero.json"), other, kLlama}, options);
+          }) == std::vector<std::string>{"jobs.other_deepspeed_file"});
+}
+
+TEST_CASE("what is wrong with a flavor's figure is told of that figure") {
+    const Folder folder;
+    const std::string file =
+        folder.write("t.toml",
+                     "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 1\n"
+                     "seq_len = 64\n[parallelism]\ntensor_parallel_degree = 3\n");
+    std::vector<std::string> keys;
+    try {
+        read_job({file}, {.world = 6});
+    } catch (const InputError& error) {
+        for (const Diagnostic& each : error.diagnostics())
+            if (const MessageValue* const key = each.message.find("key")) keys.push_back(to_text(*key));
+    }
+    CHECK(keys ==
+          std::vector<std::string>{"model.flavor \"8B\": n_heads", "model.flavor \"8B\": n_kv_heads"});
+}
+
 TEST_CASE("damaged YAML of a recipe is refused at its line") {
     const std::string folder = test::golden_folder() + "/imports/damaged/";
     using Ids = std::vector<std::string>;

@@ -204,6 +204,12 @@ TEST_CASE("a second node with the same --node-rank is refused, and the job goes 
     CHECK(second.wait(60) == 0);
     CHECK(third.wait(60) == 0);
     CHECK(content(folder.file("e1")) == "");
+    // Node 0 says whom it refused, each time.
+    const std::string said = content(folder.file("e0"));
+    INFO(said);
+    const std::string why = " was refused, and told: another node, at 127.0.0.1, has --node-rank 1 already";
+    CHECK(said.find(why) != std::string::npos);
+    CHECK(said.find(why) != said.rfind(why));
 }
 
 TEST_CASE("a second node 0 is told that another one serves the meeting place") {
@@ -223,13 +229,15 @@ TEST_CASE("a second node 0 is told that another one serves the meeting place") {
 
 TEST_CASE("nodes say what they wait for after five seconds, and give up after --rdzv-timeout") {
     const Folder folder;
-    // Three kinds of waiting at once, since each takes its time: for a leader, for nodes, for room.
+    // Kinds of waiting at once, since each takes its time: for a leader, for nodes, with others, for room.
     const auto started = [&](const char* name, const std::vector<std::string>& words) {
         return std::make_unique<Child>(words, folder.file(name), folder.file(std::string(name) + "-err"));
     };
     const std::vector<std::string> patience{"--rdzv-timeout", "6"};
     const auto orphan = started("orphan", node(1, "2", "127.0.0.1:1", patience, "true"));
     const auto lonely = started("lonely", node(0, "2", "127.0.0.1:0", patience, "true"));
+    const auto waiting = started("waiting", node(0, "3", "127.0.0.1:0", {"--rdzv-timeout", "8"}, "true"));
+    const auto joined = started("joined", node(1, "3", endpoint_of(folder.file("waiting-err")), {}, "true"));
     const std::string until = "until test -e " + folder.file("over") + "; do sleep 0.05; done";
     const auto leader = started("leader", node(0, "2", "127.0.0.1:0", {}, "echo; " + until));
     const std::string endpoint = endpoint_of(folder.file("leader-err"));
@@ -250,11 +258,18 @@ TEST_CASE("nodes say what they wait for after five seconds, and give up after --
     // Twice: while it waits, and at the end.
     const std::string missing = "missing --node-rank: ";
     CHECK(said("lonely").find(missing) != said("lonely").rfind(missing));
+    CHECK(waiting->wait(30) == 75);
+    CHECK(joined->wait(30) == 75);
+    INFO(said("joined"));
+    CHECK(said("joined").find("2 of at least 3 nodes have joined; missing --node-rank: 2") !=
+          std::string::npos);
     CHECK(guest->wait(30) == 75);
     INFO(said("guest"));
     CHECK(said("guest").find("the job has its 2 nodes (--nodes), so this one has waited 3") !=
           std::string::npos);
     CHECK(said("guest").find("the job already has its 2 nodes") != std::string::npos);
+    CHECK(said("leader").find(" was refused, and told: the job already has its 2 nodes") !=
+          std::string::npos);
     folder.write("over", "");
     CHECK(leader->wait(30) == 0);
     CHECK(member->wait(30) == 0);
@@ -298,7 +313,8 @@ TEST_CASE("a node that starts another number of workers is refused, and the job 
     Child other(words, folder.file("o1"), folder.file("e1"));
     CHECK(other.wait(30) == 65);
     INFO(content(folder.file("e1")));
-    CHECK(content(folder.file("e1")).find("node 0 starts 2 processes, this one 3") != std::string::npos);
+    for (const char* name : {"e1", "e0"})
+        CHECK(content(folder.file(name)).find("node 0 starts 2 processes, this one 3") != std::string::npos);
     Child second(node(1, "2", endpoint, {}, "true"), folder.file("o2"), folder.file("e2"));
     CHECK(second.wait(60) == 0);
     CHECK(first.wait(60) == 0);

@@ -182,3 +182,37 @@ TEST_CASE(
     CHECK(says(kFour + "elements = 2\n", "key") == "call.op");
     CHECK(says(kFour + "elements = 2\n", "other") == "call.work");
 }
+
+TEST_CASE("all that is wrong with a list of ranks is told at once, folded, with the ranks that there are") {
+    const auto list = [](const Diagnostic& d, const char* name) {
+        const MessageValue* const value = d.message.find(name);
+        REQUIRE(value != nullptr);
+        return std::get<std::vector<int64_t>>(*value);
+    };
+    const std::string text = kFour + "op = \"barrier\"\nranks = [0, 9, 5000, -1, 2, 2]\n";
+    CHECK(mistakes(text) ==
+          std::vector<std::string>{"6:13 scenario.call_member", "6:29 scenario.call_rank_twice"});
+    const Diagnostic outside = only(kFour + "op = \"barrier\"\nranks = [0, 9, 5000, -1, 2]\n");
+    CHECK(list(outside, "ranks") == std::vector<int64_t>{9, 5000, -1});
+    CHECK(list(outside, "members") == std::vector<int64_t>{0, 1, 2, 3});
+    std::string many;
+    for (int rank = 0; rank < 100; ++rank) many += std::to_string(rank) + ",";
+    CHECK(list(only(kFour + "op = \"barrier\"\ngroup = [" + many + "]\n"), "ranks").size() == 96);
+    CHECK(mistakes(kFour + "op = \"barrier\"\nranks = [0, \"a\", 1.5]\n") ==
+          std::vector<std::string>{"6:13 scenario.wrong_type", "6:18 scenario.wrong_type"});
+    // Who is in a wrong group is not known: a root is not held against what is left of it.
+    CHECK(mistakes(kFour + "op = \"broadcast\"\nelements = 1\ngroup = [0, 9]\nroot = 9\n") ==
+          std::vector<std::string>{"7:13 scenario.call_member"});
+}
+
+TEST_CASE("a root that is outside, or of an op that has none, is told once and with the ranks of its group") {
+    const Diagnostic far = only(kFour + "op = \"broadcast\"\nelements = 2\nroot = 5000\n");
+    CHECK(far.message.id == "scenario.call_member");
+    CHECK(changes_in(far.hint) == "call.root = 3");
+    CHECK(only(kGrid + "op = \"reduce\"\nelements = 2\ngroup = \"shard\"\nroot = 5000\n").message.id ==
+          "scenario.call_group_rank");
+    CHECK(mistakes(kFour + "op = \"all_reduce\"\nelements = 2\ngroup = [0, 1]\nroot = 3\n") ==
+          std::vector<std::string>{"8:1 scenario.key_not_for_kind"});
+    CHECK(mistakes(kFour + "op = \"barrier\"\nelements = 0\n") ==
+          std::vector<std::string>{"6:1 scenario.key_not_for_kind"});
+}

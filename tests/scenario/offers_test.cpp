@@ -194,3 +194,47 @@ TEST_CASE("whatever a drawn refusal offers mends its mistake and brings no other
     }
     CHECK(refused > (test::kSanitizer ? 20 : 200));
 }
+
+TEST_CASE("a word or key that was probably meant is tried against every rule, as numbers are") {
+    const auto hint_of = [](const std::string& text) {
+        const std::vector<Diagnostic> found = found_in(text);
+        REQUIRE(found.size() == 1);
+        return found[0].hint;
+    };
+    const auto says = [](const Message& hint, const char* name) {
+        const MessageValue* const value = hint.find(name);
+        return value ? to_text(*value) : "";
+    };
+    const auto calls = [](const std::string& call) {
+        return "format = 1\n[mesh]\nshape = [4]\n[[call]]\n" + call;
+    };
+    const Message passes = hint_of(calls("op = \"reduce_scater\"\nelements = 8\n"));
+    CHECK(passes.id == "scenario.hint.did_you_mean");
+    CHECK(says(passes, "guess") == "reduce_scatter");
+    // 7 elements are not four parts: the word alone would be refused next.
+    const Message then = hint_of(calls("op = \"reduce_scater\"\nelements = 7\n"));
+    CHECK(then.id == "scenario.hint.did_you_mean_then");
+    CHECK(says(then, "guess") == "reduce_scatter");
+    CHECK(says(then, "cause.id") == "scenario.call_parts");
+    // Two words are as near; only one of them works on a mesh of one dim.
+    const auto trained = [](const std::string& rest) {
+        return "format = 1\n[model]\nkind = \"toy\"\n[train]\nsteps = 1\nglobal_batch = 8\n" + rest;
+    };
+    const Message key = hint_of(trained("stepz = 2\n"));
+    CHECK(key.id == "scenario.hint.key_is_there");
+    CHECK(says(hint_of(trained("recomput = \"full\"\n")), "guess") == "recompute");
+    // A key under its right name has its value's mistake still.
+    const Message wrong = hint_of(trained("recomput = \"sometimes\"\n"));
+    CHECK(wrong.id == "scenario.hint.did_you_mean_then");
+    CHECK(says(wrong, "cause.id") == "scenario.unknown_word");
+    // A key of another table.
+    CHECK(hint_of(trained("lr = 0.1\n")).id == "scenario.hint.key_of_table");
+    CHECK(hint_of(trained("lr = -1\n")).id == "scenario.hint.key_of_table_then");
+    // Of all the words those that this mesh takes.
+    const Message known = hint_of(
+        trained("[mesh]\nshape = [2]\nnames = [\"replicate\"]\n[parallel]\ndata = \"quite another\"\n"));
+    CHECK(known.id == "scenario.hint.known_here");
+    const std::string words = ", " + says(known, "known") + ",";
+    CHECK(words.find(", ddp,") != std::string::npos);
+    CHECK(words.find(", fsdp2,") == std::string::npos);
+}

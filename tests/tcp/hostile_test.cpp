@@ -43,6 +43,12 @@ class Lines {
         for (const Message& line : lines_) all.push_back(to_text(*line.find("reason")));
         return all;
     }
+    std::string text() const {
+        const std::lock_guard lock(mutex_);
+        std::string all;
+        for (const Message& line : lines_) all += describe(line) + "\n";
+        return all;
+    }
 
   private:
     mutable std::mutex mutex_;
@@ -375,6 +381,11 @@ TEST_CASE("a second process with the same rank is refused, and the first goes on
         told = error.what();
     }
     CHECK(told.starts_with("tcp.rank_taken(rank=1, address=127.0.0.1:"));
+    // Whoever serves the store hears whom it refused, and why.
+    const std::string said = store.lines.text();
+    INFO(said);
+    CHECK(said.find("tcp.client_refused(address=127.0.0.1:") != std::string::npos);
+    CHECK(said.find("cause.id=tcp.rank_taken, cause.rank=1, cause.address=127.0.0.1:") != std::string::npos);
     start(2);
     for (std::thread& thread : honest) thread.join();
     CHECK(fine == 3);

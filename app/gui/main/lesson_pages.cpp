@@ -19,6 +19,7 @@
 #include "app/gui/window/fonts.h"
 #include "app/gui/window/imgui_host.h"
 #include "app/gui/window/theme.h"
+#include "core/base/file_kind.h"
 #include "core/base/replace_file.h"
 #include "core/scenario/evaluate.h"
 #include "core/scenario/scenario.h"
@@ -112,9 +113,9 @@ bool has_question(const Document& document, const session::LessonStep& step) {
 json texts_of(const Document& document) {
     const trace::RunInfo& info = document.trace->info;
     const scenario::Scenario scenario = scenario::parse_scenario(info.scenario, info.scenario_path);
-    json lesson{{"name", document.name},     {"title", both(document.title)}, {"before", json::array()},
-                {"steps", json::array()},    {"after", json::array()},        {"variants", json::object()},
-                {"questions", json::array()}};
+    json lesson{{kJsonMark, kJsonMarkValue},  {"name", document.name},     {"title", both(document.title)},
+                {"before", json::array()},    {"steps", json::array()},    {"after", json::array()},
+                {"variants", json::object()}, {"questions", json::array()}};
     for (const auto& part : document.before)
         lesson["before"].push_back(section(part.id, part.title, part.body));
     for (const session::LessonStep& step : document.steps) {
@@ -135,6 +136,11 @@ int write_lesson_pages(const std::shared_ptr<const Document>& document, const Op
                        const Beside& beside, const std::string& folder, const i18n::Catalogue& catalogue,
                        const std::function<void(int, int)>& progress) {
     make_out_folder(folder);
+    const auto write = [&](const std::string& name, const std::string& text, FileKind kind) {
+        const std::string path = (std::filesystem::path(folder) / name).string();
+        if (!options.force) refuse_other_kind(path, kind);
+        replace_file(path, text);
+    };
     json lesson = texts_of(*document);
     std::vector<int32_t> all, asked;  // of the lesson's own steps, which come first
     for (const session::LessonStep& step : document->steps) {
@@ -167,7 +173,7 @@ int write_lesson_pages(const std::shared_ptr<const Document>& document, const Op
                 else if (shown.svg == whole[static_cast<std::size_t>(step)].svg)
                     file = file_of(".svg");  // only its words leave something out
                 if (file == file_of(ending)) {
-                    replace_file((std::filesystem::path(folder) / file).string(), shown.svg);
+                    write(file, shown.svg, FileKind::svg);
                     ++written;
                 }
                 told["pictures"][word][key] = {
@@ -177,7 +183,7 @@ int write_lesson_pages(const std::shared_ptr<const Document>& document, const Op
         draw(all, "answered", ".svg");
         draw(asked, "asked", ".asked.svg");
     }
-    replace_file((std::filesystem::path(folder) / "lesson.json").string(), lesson.dump() + "\n");
+    write("lesson.json", lesson.dump() + "\n", FileKind::json);
     return written;
 }
 

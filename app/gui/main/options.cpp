@@ -65,6 +65,19 @@ void size(Options& o, const std::string& option, const std::string& value) {
     o.size_given = true;
 }
 
+/// A form of another view than the one that is named: says what would be right.
+[[noreturn]] void refuse_form(view::Form form, view::ViewKind view) {
+    std::string own;
+    for (const std::string_view word : kFormNames)
+        if (view::view_of_form(*view::form_named(word)) == view)
+            own += (own.empty() ? "" : ", ") + std::string(word);
+    throw InvalidArgument({own.empty() ? "app.view_without_forms" : "app.form_of_other_view",
+                           {{"form", std::string(view::form_name(form))},
+                            {"view", std::string(view::view_name(view))},
+                            {"other", std::string(view::view_name(view::view_of_form(form)))},
+                            {"forms", own}}});
+}
+
 /// Sets one option that takes a value; false when there is none of that name.
 bool set(Options& o, const std::string& option, const std::string& value) {
     using view::Language;
@@ -186,6 +199,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
             throw InvalidArgument({"app.too_many_files", {{"most", int64_t{session::kMostRuns}}}});
         }
     }
+    if (o.form && o.view && view::view_of_form(*o.form) != *o.view) refuse_form(*o.form, *o.view);
     const double from = o.from.value_or(0), to = o.to.value_or(1);
     if (from >= to) throw InvalidArgument({"app.empty_range", {{"from", from}, {"to", to}}});
     if (!o.mp4.empty() && o.render.empty()) throw InvalidArgument({"app.mp4_needs_render", {}});

@@ -9,6 +9,7 @@
 
 #include "app/gui/main/words.h"
 #include "app/gui/session/lessons.h"
+#include "core/base/file_kind.h"
 #include "core/base/json_text.h"
 
 namespace meshscope::gui {
@@ -121,7 +122,8 @@ json places_of(const Stage& stage) {
 std::string state_as_json(const Stage& stage) {
     const session::AppState& s = stage.state();
     const std::optional<view::Form> form = s.forms.of(s.view);
-    const json state = {{"frame", ImGui::GetFrameCount()},
+    const json state = {{kJsonMark, kJsonMarkValue},
+                        {"frame", ImGui::GetFrameCount()},
                         {"language", s.language == view::Language::zh ? "zh" : "en"},
                         {"theme", theme_word(s.theme)},
                         {"scale", s.scale},

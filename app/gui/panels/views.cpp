@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/gui/session/cursor_moves.h"
 #include "app/gui/session/sandbox_actions.h"
 #include "app/gui/view/format.h"
 #include "core/base/kinds.h"
@@ -131,8 +132,13 @@ Actions select_rank(const Ui&, const view::Id& id, bool) {
     return {session::SelectRank{static_cast<int32_t>(id.a)}};
 }
 
-Actions select_event(const Ui&, const view::Id& id, bool twice) {
-    return {session::SelectEvent{{static_cast<int32_t>(id.a), static_cast<int32_t>(id.b)}, twice}};
+Actions select_event(const Ui& ui, const view::Id& id, bool twice) {
+    const auto rank = static_cast<size_t>(id.a), event = static_cast<size_t>(id.b);
+    const time::Interval at = session::shown_clock(ui.state)->events.at(rank).at(event);
+    const int64_t now = session::resting_time(ui.state);
+    const bool is_there = at.begin_ns <= now && now <= at.end_ns;
+    return {
+        session::SelectEvent{{static_cast<int32_t>(id.a), static_cast<int32_t>(id.b)}, twice || !is_there}};
 }
 
 Actions go_to_event(const Ui& ui, const view::Id& id, bool) {

@@ -96,7 +96,7 @@ const time::Clock& clock_of(const Ui& ui, const session::Document& document);
 
 /// For targets: the rank, or the event, that an id names by a (rank) and b (event).
 Actions select_rank(const Ui& ui, const view::Id& id, bool twice);
-Actions select_event(const Ui& ui, const view::Id& id, bool twice);  ///< twice: the cursor goes there
+Actions select_event(const Ui& ui, const view::Id& id, bool twice);  ///< the cursor goes there, if it is not
 Actions go_to_event(const Ui& ui, const view::Id& id, bool twice);   ///< the cursor goes there
 std::string rank_status(const Ui& ui, Memory& memory, const view::Id& id);
 std::string event_status(const Ui& ui, Memory& memory, const view::Id& id);

@@ -28,9 +28,18 @@ std::optional<view::EventRef> shown_event(const AppState& state) {
                                                       state.cursor, state.selection))
             return view::EventRef{shown->rank, shown->event};
     // Where the cursor rests on what has just ended the facts are of that, as its sentence is.
-    if (const auto beat = shown_beat(state); beat && !state.playing && beat->event.rank == rank)
-        return beat->event;
-    return view::event_at(*state.document->trace, *shown_clock(state), state.cursor, rank);
+    const trace::Trace& trace = *state.document->trace;
+    const time::Clock& clock = *shown_clock(state);
+    if (const auto beat = shown_beat(state); beat && !state.playing) {
+        if (beat->event.rank == rank) return beat->event;
+        // The same where the sentence is of another rank and this rank's event ended with that.
+        const auto before = view::event_at(trace, clock, {state.cursor.t_ns - 1}, rank);
+        if (before && !beat->begins &&
+            clock.events[static_cast<size_t>(rank)][static_cast<size_t>(before->event)].end_ns ==
+                state.cursor.t_ns)
+            return before;
+    }
+    return view::event_at(trace, clock, state.cursor, rank);
 }
 
 std::optional<view::Beat> shown_beat(const AppState& state) {

@@ -83,9 +83,12 @@ std::optional<ShownCollective> shown_collective(const trace::Trace& trace, const
     const auto& events = trace.ranks[r].events;
     const auto& times = clock.events[r];
     std::optional<std::size_t> running, coming, ended;
+    // What has just ended goes before what begins at that moment or comes: a step forward lands on ends.
+    std::optional<std::size_t> just_ended;
     for (std::size_t e = 0; e < events.size() && e < times.size(); ++e) {
         if (events[e].kind != trace::EventKind::collective) continue;
         const auto& t = times[e];
+        if (t.end_ns == cursor.t_ns && t.begin_ns < t.end_ns) just_ended = e;
         if (t.begin_ns <= cursor.t_ns && cursor.t_ns < t.end_ns) {
             if (!running || t.begin_ns >= times[*running].begin_ns) running = e;
         } else if (t.begin_ns > cursor.t_ns) {
@@ -94,6 +97,7 @@ std::optional<ShownCollective> shown_collective(const trace::Trace& trace, const
             ended = e;
         }
     }
+    if (just_ended && (!running || times[*running].begin_ns == cursor.t_ns)) running = just_ended;
     const auto found = running ? running : coming ? coming : ended;
     if (!found) return std::nullopt;
     return ShownCollective{rank, events[*found].id};

@@ -17,7 +17,7 @@ struct CollectiveOptions {
 
 /// The collective the picture is about: the selected event when it is a collective; of a selected computation
 /// the last call of its unit in its step that had ended before it, where there is one; else the one under the
-/// cursor on the selected rank (or the asking rank), the latest begun; else the next one to come; else the
+/// cursor on the selected rank (or the asking rank): what just ended, the latest begun, the next to come, the
 /// last. Nothing when the trace has no collective. Cost: O(events of the rank).
 struct ShownCollective {
     int32_t rank = 0;

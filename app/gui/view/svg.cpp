@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/file_kind.h"
 #include "core/base/text.h"
 
 namespace meshscope::view {
@@ -71,7 +72,8 @@ class Writer {
         body_ += "<rect " + size + " fill=\"" + palette_(Token::bg) + "\"/>\n";
         for (const auto& shape : picture_.shapes) write(shape);
         return "<svg xmlns=\"http://www.w3.org/2000/svg\" " + size + " viewBox=\"0 0 " + num(picture_.width) +
-               " " + num(picture_.height) + "\"><defs>" + defs_ + "</defs>\n" + body_ + "</svg>\n";
+               " " + num(picture_.height) + "\">" + std::string(kXmlMark) + "<defs>" + defs_ + "</defs>\n" +
+               body_ + "</svg>\n";
     }
 
   private:

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "app/gui/view/timeline_bars.h"
+#include "core/trace/of_training.h"
 #include "core/trace/recorded.h"
 
 namespace meshscope::view {
@@ -133,6 +134,7 @@ Traffic traffic(const trace::Trace& trace, const time::Clock& clock, int64_t cur
     Links links(trace.ranks.size());
     each_hop(trace, clock, cursor_ns, filter.span, out.step, all, [&](const auto& event, const auto& hop) {
         out.by_op[static_cast<std::size_t>(event.op)] += hop.bytes;
+        if (!trace::is_of_training(event)) out.beside_bytes += hop.bytes;
         if (wanted(filter, event.op)) links.add(hop.src, hop.dst, hop.bytes);
     });
     out.links = links.take();

@@ -29,6 +29,8 @@ struct Traffic {
     int64_t total = 0, inside = 0, between = 0;  ///< inside nodes, between nodes; their sum is total
     int32_t links_inside = 0, links_between = 0;
     std::array<int64_t, kOps> by_op{};  ///< of the span, whatever the filter's op is
+    int64_t beside_bytes =
+        0;  ///< of by_op: in evaluations and the saving of checkpoints, not in training steps
     int32_t step = -1;                  ///< the cursor's, where the span is a step
     /// Collectives of the span that sent bytes and recorded no hop (a library's own): what links lack.
     int64_t untold_bytes = 0;

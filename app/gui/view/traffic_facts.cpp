@@ -71,6 +71,9 @@ Picture traffic_facts(const Input& input, const TrafficOptions& options) {
                    {"traffic_op", static_cast<int64_t>(op)});
     }
     column.sum(p.say("view.memory.sum"), format_count(sum));
+    if (counted.beside_bytes > 0)
+        column.sentence(
+            p.say("view.traffic.beside", {arg("bytes", format_exact_bytes(counted.beside_bytes))}));
     column.space(16);
     if (!input.selection.cell) column.sentence(p.say("view.traffic.hint"));
     return column.take();

@@ -7,9 +7,11 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 
 #include "core/base/cannot_write.h"
+#include "core/base/file_kind.h"
 #include "core/base/start_thread.h"
 
 namespace meshscope::window {
@@ -54,7 +56,7 @@ std::string find_program(const std::string& program, const std::string& path) {
 
 Film::Film(const std::string& ffmpeg, const std::string& mp4, int width, int height, int frames_per_s,
            FilmKind kind)
-    : file_(mp4) {
+    : file_(mp4), kind_(kind) {
     // Without -xerror ffmpeg is content with a film whose end a full disk did not take.
     // The part's name does not tell the format, so it is named; the part is there already, so it is
     // overwritten.
@@ -122,6 +124,18 @@ void Film::add(const Image& image) {
     }
 }
 
+/// Says at the film's end whose it is: a player passes over both. A GIF ends with a trailer of one byte.
+void Film::mark() const {
+    std::error_code error;
+    const auto size = std::filesystem::file_size(file_.part_path(), error);
+    const bool gif = kind_ == FilmKind::gif;
+    std::fstream part(file_.part_path(), std::ios::binary | std::ios::in | std::ios::out);
+    part.seekp(static_cast<std::streamoff>(gif && size > 0 ? size - 1 : size));
+    part << (gif ? kGifMark : kMp4Mark);
+    part.close();
+    if (error || !part) fail();
+}
+
 void Film::finish() {
     ::close(socket_);
     socket_ = -1;
@@ -130,6 +144,7 @@ void Film::finish() {
     }
     child_ = -1;
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) fail();
+    mark();
     file_.commit();
 }
 

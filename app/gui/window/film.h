@@ -37,8 +37,10 @@ class Film {
 
   private:
     [[noreturn]] void fail() const;
+    void mark() const;
 
     ReplaceFile file_;
+    FilmKind kind_ = FilmKind::mp4;
     int socket_ = -1;
     int child_ = -1;
 };

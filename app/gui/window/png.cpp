@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "core/base/file_kind.h"
 #include "core/base/replace_file.h"
 
 // The writer's own code lies in stb_write.cpp, compiled without our warnings.
@@ -22,6 +23,7 @@ std::string png_bytes(const Image& image) {
     if (bytes == nullptr) throw std::bad_alloc();
     std::string copied(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
     std::free(bytes);
+    copied.insert(kPngMarkAt, kPngMark);
     return copied;
 }
 

@@ -6,6 +6,7 @@
 #include "app/gui/view/collective_state.h"
 #include "app/gui/view/collective_view.h"
 #include "app/gui/view/paint.h"
+#include "app/gui/view/run_end.h"
 
 namespace meshscope::panels {
 namespace {
@@ -94,9 +95,13 @@ view::Picture picture(const Ui& ui, Memory&, view::Size size) {
         const trace::Event& event = input.trace.event(shown->rank, shown->event);
         const bool members =
             event.group >= 0 && ui.quiz_mask.asks(input.trace.groups[static_cast<size_t>(event.group)].ranks);
-        if (members || ui.quiz_mask.asks_peer()) {
+        // Of a call that never ended the picture shows who did not come.
+        const bool open_call = options.end == nullptr && ui.state.document->end &&
+                               view::is_open(*ui.state.document->end, shown->rank, shown->event);
+        const bool who = members || (open_call && ui.quiz_mask.asks_ranks_or_choice());
+        if (who || ui.quiz_mask.asks_peer()) {
             view::Painter painter(input);
-            const std::string why = ui.say(members ? "ui.covered.members" : "ui.covered.peer");
+            const std::string why = ui.say(who ? "ui.covered.members" : "ui.covered.peer");
             painter.tell(why);
             painter.paragraph(why, {24, 20}, Face::body, Token::soft, size.width - 48);
             return painter.take();
