@@ -9,6 +9,7 @@
 #include "backends/cuda/cuda_operands.h"
 #include "backends/cuda/load_gpu.h"
 #include "core/base/error.h"
+#include "core/tensor/host_access.h"
 
 namespace meshscope::backends::cuda {
 
@@ -275,6 +276,7 @@ double CudaKernels::sum_of_squares(const Tensor& in) const {
 
 void CudaKernels::sgd_step(const Tensor& value, const Tensor& grad, const Tensor& buffer,
                            const tensor::SgdStep& step) const {
+    tensor::expect_dtype<float>(value);
     const bool has_buffer = step.momentum != 0.0;
     MeshscopeSgd p{};
     p.value = floats(value);
@@ -300,6 +302,7 @@ void CudaKernels::adam_steps(std::span<const tensor::AdamTensors> parameters,
     parts.reserve(parameters.size());
     int64_t chunks = 0;
     for (const auto& [value, grad, m, v] : parameters) {
+        tensor::expect_dtype<float>(*value);
         const int64_t n = value->n_elements();
         if (n == 0) continue;
         parts.push_back({floats(*value), floats(*m), floats(*v), floats(*grad), n, chunks});

@@ -9,6 +9,7 @@
 #include "core/base/random.h"
 #include "core/nn/layers/batch_norm.h"
 #include "core/nn/layers/linear.h"
+#include "core/nn/model/frozen.h"
 #include "core/nn/model/kinds.h"
 
 namespace meshscope::nn {
@@ -91,6 +92,7 @@ Parameter* Model::add_parameter(std::string name, Shape shape, int64_t fan_in, I
     auto parameter = std::make_unique<Parameter>();
     parameter->index = static_cast<int32_t>(owned_.size());
     parameter->whole_index = parameter->index;
+    parameter->draw = parameter->index - n_adapter_parameters_;
     parameter->name = std::move(name);
     parameter->shape = std::move(shape);
     parameter->fan_in = fan_in;
@@ -101,8 +103,27 @@ Parameter* Model::add_parameter(std::string name, Shape shape, int64_t fan_in, I
 
 Linear* Model::add_linear(const std::string& name, int64_t inputs, int64_t outputs, bool bias) {
     Parameter* weight = add_parameter(name + ".weight", {outputs, inputs}, inputs);
-    return keep(std::make_unique<Linear>(name, weight,
-                                         bias ? add_parameter(name + ".bias", {outputs}, inputs) : nullptr));
+    Linear* const linear = keep(std::make_unique<Linear>(
+        name, weight, bias ? add_parameter(name + ".bias", {outputs}, inputs) : nullptr));
+    if (lora_.adapts(name)) add_adapters(*linear);
+    return linear;
+}
+
+/// kaiming_uniform_(a=√5) for A, which is uniform in ±1/√inputs, and zeros for B: at first they add nothing.
+void Model::add_adapters(Linear& linear) {
+    constexpr int32_t kFirstDraw = 1 << 24;  // the other parameters draw what they draw without adapters
+    const auto add = [&](const char* what, Shape shape, Initial initial) {
+        const std::string name = linear.name() + what;
+        const int64_t inputs = shape[1];
+        Parameter* const weight = add_parameter(name + ".weight", std::move(shape), inputs, initial);
+        weight->adapter = true;
+        weight->draw = kFirstDraw + n_adapter_parameters_++;
+        return keep(std::make_unique<Linear>(name, weight, nullptr));
+    };
+    const Shape& whole = linear.weight().shape;
+    Linear* const a = add(".lora_A", {lora_.lora_rank, whole[1]}, Initial::uniform);
+    Linear* const b = add(".lora_B", {whole[0], lora_.lora_rank}, Initial::zeros);
+    linear.adapt({a, b, static_cast<float>(lora_.lora_alpha / static_cast<double>(lora_.lora_rank))});
 }
 
 Buffer* Model::add_buffer(std::string name, Shape shape, float first, DType dtype) {
@@ -123,9 +144,11 @@ BatchNorm* Model::add_batch_norm(const std::string& name, int64_t features) {
     return batch_norms_.back();
 }
 
-std::unique_ptr<Model> make_model(const ModelSpec& spec) {
+namespace {
+
+std::unique_ptr<Model> make_of_kind(const ModelSpec& spec) {
     const bool transformer = spec.kind == "gpt" || spec.kind == "llama";
-    if (spec.kind == "toy") return make_toy();
+    if (spec.kind == "toy") return make_toy(spec);
     if (!transformer && spec.kind != "mlp")
         throw InvalidArgument({"model.unknown_kind", {{"kind", spec.kind}}});
     if (spec.dim < 1 || spec.hidden < 1 || spec.layers < 1)
@@ -142,10 +165,20 @@ std::unique_ptr<Model> make_model(const ModelSpec& spec) {
     return make_transformer(spec);
 }
 
+}  // namespace
+
+std::unique_ptr<Model> make_model(const ModelSpec& spec) {
+    std::unique_ptr<Model> model = make_of_kind(spec);
+    if (spec.lora_rank > 0)
+        for (const auto& parameter : model->all_parameters()) parameter->frozen = !parameter->adapter;
+    freeze(*model, spec.frozen);
+    return model;
+}
+
 void draw_initial(const Parameter& parameter, uint64_t seed, int64_t first, std::span<float> numbers) {
     constexpr double kDeviation = 0.02;
     const double bound = 1.0 / std::sqrt(static_cast<double>(parameter.fan_in));
-    const auto stream = static_cast<uint64_t>(parameter.whole_index);
+    const auto stream = static_cast<uint64_t>(parameter.draw);
     for (std::size_t i = 0; i < numbers.size(); ++i) {
         const uint64_t element = static_cast<uint64_t>(first) + i;
         double number = 0.0;

@@ -25,6 +25,7 @@ class BatchNorm;
 class Model : public Module {
   public:
     using Module::Module;
+    explicit Model(const ModelSpec& spec) : Module(""), lora_(spec) {}
     /// All parameters, in PyTorch's order of parameters(); parameters()[i].index == i.
     const std::vector<std::unique_ptr<Parameter>>& all_parameters() const { return owned_; }
     /// What its layers keep beside the parameters, in PyTorch's order of buffers(); only batch norm has some.
@@ -122,6 +123,10 @@ class Model : public Module {
     Parameter* tied_ = nullptr;
 
   private:
+    void add_adapters(Linear& linear);
+
+    ModelSpec lora_;  ///< which linear layers get adapters, and which
+    int32_t n_adapter_parameters_ = 0;
     Buffer* add_buffer(std::string name, Shape shape, float first, DType dtype);
 
     std::vector<std::unique_ptr<Parameter>> owned_;

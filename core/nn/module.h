@@ -33,8 +33,8 @@ enum class Initial : uint8_t {
 
 class Tape;
 
-/// One trainable array. Layers and the tape refer to it by handle (Parameter*), never by its memory: FSDP
-/// takes the value away after forward and puts it back before backward.
+/// One array that is trained, unless it is frozen. Layers and the tape refer to it by handle (Parameter*),
+/// never by its memory: FSDP takes the value away after forward and puts it back before backward.
 struct Parameter {
     int32_t index = 0;   ///< position in Model::parameters(), PyTorch's order of parameters()
     std::string name;    ///< "layers.0.up.weight"
@@ -49,6 +49,14 @@ struct Parameter {
     /// answers for it.
     bool shared = false;
     bool tied_copy = false;  ///< the last stage's
+    /// requires_grad = False: no gradient is computed, nothing is reduced, no optimizer updates it.
+    bool frozen = false;
+    bool adapter = false;  ///< LoRA's lora_A or lora_B
+    int32_t draw = 0;      ///< which stream of random numbers its first values come from
+    /// Frozen, but part of a flat array of which other parts are trained: FSDP1 computes and reduces its
+    /// gradient all the same, and throws it away.
+    bool in_trained_flat = false;
+    bool needs_grad() const { return !frozen || in_trained_flat; }
     /// What parallelism does to each gradient that a use of it gives, in place, before anything else sees it.
     std::function<void(Tape&, const Tensor& grad)> map_grad = {};
 };
@@ -99,6 +107,9 @@ class Module {
     /// Ports: every module that computes passes its input through `map_input` first and its output through
     /// `map_output` last, both inside its region. Empty: nothing happens.
     VariableMap map_input, map_output;
+    /// Told by the tape to hooks: whether a gradient will flow into what the module made (to post_forward),
+    /// and whether one leaves it through its input (to post_backward).
+    bool output_needs_grad = true, input_needs_grad = true;
 
   protected:
     std::string name_;

@@ -57,7 +57,7 @@ Variable checkpoint(Tape& tape, Variable x, Layer& layer, Recompute recompute) {
         again.backward(end, std::move(grad_output));
         if (needs_input_grad) t.accumulate(x, again.take_grad(start));
     };
-    return tape.append(std::move(node), std::move(output), true);
+    return tape.append(std::move(node), std::move(output));
 }
 
 void checkpoint_layers(Model& model, Recompute recompute) {

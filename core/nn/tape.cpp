@@ -1,5 +1,6 @@
 #include "core/nn/tape.h"
 
+#include <algorithm>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -85,6 +86,14 @@ struct Tape::Impl {
                     runs[static_cast<std::size_t>(slot(v).producer)] = true;
         }
         return runs;
+    }
+
+    /// Whether one of the region's nodes hands a gradient to what was made before it.
+    bool hands_on(const Region& r) {
+        for (int32_t i = r.first; i <= r.last; ++i)
+            for (const Variable v : nodes[static_cast<std::size_t>(i)].node.inputs)
+                if (slot(v).needs_grad && slot(v).producer < r.first) return true;
+        return false;
     }
 
     /// Shrinks the regions to the nodes that run, so that hooks fire around real work.
@@ -186,14 +195,21 @@ void Tape::leave(Module& module) {
     Region& region = impl_->regions[static_cast<std::size_t>(impl_->region)];
     region.last = static_cast<int32_t>(impl_->nodes.size()) - 1;
     impl_->region = region.parent;
+    module.output_needs_grad = region.last >= region.first;
     Impl::call(module.hooks.post_forward, module);
 }
 
-Variable Tape::append(Node node, Tensor value, bool needs_grad) {
+Variable Tape::append(Node node, Tensor value) {
     const auto index = static_cast<int32_t>(impl_->nodes.size());
     if (impl_->watcher) impl_->watcher(node.name, value);
     if (impl_->mode == Grad::off) return impl_->add_slot({std::move(value), {}, -1, false});
-    const Variable output = impl_->add_slot({std::move(value), {}, index, needs_grad});
+    std::erase_if(node.parameters, [](const Parameter* parameter) { return !parameter->needs_grad(); });
+    if (node.parameters.empty()) {
+        node.backward_weight = nullptr;
+        if (std::ranges::none_of(node.inputs, [&](Variable v) { return needs_grad(v); }))
+            return impl_->add_slot({std::move(value), {}, -1, false});
+    }
+    const Variable output = impl_->add_slot({std::move(value), {}, index, true});
     impl_->nodes.push_back({std::move(node), output, impl_->region, Tensor()});
     return output;
 }
@@ -285,6 +301,7 @@ void Tape::Impl::run_backward(Tape& tape, Variable output, Tensor grad, bool wei
             for (std::size_t r = regions.size(); r-- > 0;)
                 if (regions[r].first == index && regions[r].last >= index) {
                     region = regions[r].parent;
+                    regions[r].module->input_needs_grad = hands_on(regions[r]);
                     call(regions[r].module->hooks.post_backward, *regions[r].module);
                 }
         }

@@ -83,9 +83,12 @@ class Tape {
     Tensor reuse();
     void keep(const Tensor& made);
 
-    /// Appends a node. `backward_weight` and `backward_input` get the gradient of `output`; the tape calls
-    /// weight first. Both must be callable after the forward values of other nodes were freed; what they need
-    /// they keep: the tape drops them, and with them what they keep, as soon as the node has run.
+    /// Appends a node. It needs a gradient, and `value` with it, where one of its inputs does or one of its
+    /// parameters is trained; any other is dropped, with all that it keeps. Of its parameters those that are
+    /// frozen are dropped, and where none is left, backward_weight. `backward_weight` and `backward_input`
+    /// get the gradient of `output`; the tape calls weight first. Both must be callable after the forward
+    /// values of other nodes were freed; what they need they keep: the tape drops them, and with them what
+    /// they keep, as soon as the node has run.
     struct Node {
         std::string_view name;  ///< "linear"; lives as long as the program
         std::vector<Variable> inputs;
@@ -96,7 +99,7 @@ class Tape {
         /// gradient.
         std::function<void(Tape&, Tensor grad_output)> backward_both{};
     };
-    Variable append(Node node, Tensor value, bool needs_grad);
+    Variable append(Node node, Tensor value);
     bool needs_grad(Variable v) const;
 
     /// Adds `grad` to a variable's gradient; called from backward_input, and nothing happens where no

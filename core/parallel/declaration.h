@@ -77,6 +77,7 @@ struct Declaration {
     std::string_view hybrid_word = {};  ///< its name on a mesh of replicate and shard, where it has one: HSDP
     bool data_parallel = true;          ///< its ranks share out the batch; false: all compute the same
     bool one_process = false;           ///< its ranks are the devices of one process (DataParallel)
+    bool stores_bfloat16 = false;       ///< [train] dtype may be bfloat16
     bool batch_norm = false;            ///< it keeps the buffers of a batch norm
     bool sync_batch_norm = false;       ///< its ranks can share the statistics of a batch norm
     /// Parameters lie in flat arrays or go to ranks by their size, so that one that every tp rank has whole

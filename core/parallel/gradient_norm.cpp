@@ -26,7 +26,8 @@ double sharded_gradient_norm(std::span<const Tensor> gradients, std::span<const 
     {
         const ComputeEvent event(context.recorder, *context.allocator, "grad_norm", "model");
         for (std::size_t i = 0; i < gradients.size(); ++i)
-            add_squares(event->sum_of_squares(gradients[i]), *parameters[i].parameter, whole, cut);
+            if (gradients[i].defined())
+                add_squares(event->sum_of_squares(gradients[i]), *parameters[i].parameter, whole, cut);
     }
     if (!group) return norm_over_tp(whole, cut, context);
     std::array<float, 2> sums{static_cast<float>(whole), static_cast<float>(cut)};

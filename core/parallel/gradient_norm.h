@@ -8,9 +8,10 @@
 namespace meshscope::parallel {
 
 /// The 2-norm of gradients that are cut over `group` without overlap, where gradients[i] belongs to
-/// parameters[i]: this rank's squares are summed in double in the order given, rounded to one float, and that
-/// is summed by one all_reduce. Null group: no collective. Every rank of the group calls it; `rule` says why.
-/// Beside tensor parallelism the all_reduce carries two floats, and norm_over_tp follows.
+/// parameters[i] and is undefined where that is frozen: this rank's squares are summed in double in the order
+/// given, rounded to one float, and that is summed by one all_reduce. Null group: no collective. Every rank
+/// of the group calls it; `rule` says why. Beside tensor parallelism the all_reduce carries two floats, and
+/// norm_over_tp follows.
 double sharded_gradient_norm(std::span<const Tensor> gradients, std::span<const LocalParameter> parameters,
                              comm::ProcessGroup* group, std::string_view rule, const RankContext& context);
 

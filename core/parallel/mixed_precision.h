@@ -6,12 +6,15 @@
 
 namespace meshscope::parallel {
 
-/// Which types training computes and reduces in; shards, and what the optimizer updates, stay float32.
+/// Which types training computes and reduces in, beside the one that shards, and what the optimizer updates,
+/// stay in.
 /// Sources: torch/distributed/fsdp/_fully_shard/_fsdp_api.py MixedPrecisionPolicy,
 /// torch/distributed/fsdp/api.py MixedPrecision.
 struct MixedPrecision {
     DType param = DType::float32;   ///< gathered or whole parameters, activations, fresh gradients
     DType reduce = DType::float32;  ///< gradients on the wire, and those summed over micro-batches
+    /// What the optimizer updates, and its state: bfloat16 where all of training is ([train] dtype).
+    DType stored = DType::float32;
 };
 
 /// Numbers in another type, as an event "cast"; what has it already is given back as it is.

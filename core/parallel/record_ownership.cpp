@@ -43,7 +43,7 @@ void record_numbers(const RankContext& context, std::string_view unit, const nn:
                     int64_t first, int64_t elements, int64_t first_in_shard, bool updated) {
     if (!context.recorder) return;
     trace::ParameterRun run = run_of(parameter);
-    run.updated = updated ? 1 : 0;
+    run.updated = updated && !parameter.frozen ? 1 : 0;
     run.first = first;
     run.elements = elements;
     run.first_in_shard = first_in_shard;

@@ -14,7 +14,7 @@ namespace meshscope::parallel {
 /// the unit's collectives are recorded; places in the shard count from its beginning.
 
 /// Elements [first, first + elements) of what this rank's tp group left of `parameter`. `updated`: by this
-/// rank's optimizer.
+/// rank's optimizer, which updates no frozen one.
 void record_numbers(const RankContext& context, std::string_view unit, const nn::Parameter& parameter,
                     int64_t first, int64_t elements, int64_t first_in_shard, bool updated = true);
 

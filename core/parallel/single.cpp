@@ -12,7 +12,8 @@ Single::Single(const RankContext& context, nn::Model& model, const MixedPrecisio
     : context_(context), model_(model), copies_(context, model, precision) {}
 
 void Single::load(const InitialValues& values) {
-    local_ = allocate_whole(model_, *context_.allocator, &values, true, copies_.values_category());
+    local_ = allocate_whole(model_, *context_.allocator, &values, true, copies_.values_category(),
+                            copies_.precision().stored);
     record_whole(context_, model_);
     copies_.make(local_);
 }
@@ -56,6 +57,7 @@ const Declaration kNone{.id = DataStrategy::none,
                         .in_pipelines = true,
                         .shares_between_stages = [](const StrategyOptions&) { return true; },
                         .data_parallel = false,
+                        .stores_bfloat16 = true,
                         .batch_norm = true,
                         .refusals =
                             [](const StrategyOptions&, const StrategyUse& use) {

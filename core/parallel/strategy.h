@@ -140,7 +140,8 @@ class Strategy {
 
     /// Fixed after load().
     virtual const std::vector<LocalParameter>& local_parameters() const = 0;
-    /// One gradient for each local parameter, same order and count of elements; valid until after_step().
+    /// One gradient for each local parameter, same order and count of elements, undefined of frozen ones;
+    /// valid until after_step().
     virtual std::vector<Tensor> gradients() const = 0;
     /// The global 2-norm over the whole model of the gradients (torch.nn.utils.clip_grad_norm_). Every rank
     /// calls it.

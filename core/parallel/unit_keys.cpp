@@ -24,14 +24,6 @@ std::optional<Names> unit_names(const KeyValue& value) {
     return names;
 }
 
-/// What to say of the modules a model has.
-Message modules_hint(const nn::ModelSpec& spec) {
-    const char* id = spec.kind == "toy"   ? "scenario.hint.toy_modules"
-                     : spec.kind == "mlp" ? "scenario.hint.mlp_modules"
-                                          : "scenario.hint.transformer_modules";
-    return {id, {{"last", spec.layers - 1}}};
-}
-
 /// fully_shard drops from its list what lies inside another module of it; said in one unit, both are a
 /// mistake.
 void refuse_nested(std::size_t at, const Names& unit, std::vector<Refusal>& found) {
@@ -62,6 +54,13 @@ void refuse_shared(const StrategyOptions& options, const StrategyUse& use, std::
 }
 
 }  // namespace
+
+Message modules_hint(const nn::ModelSpec& spec) {
+    const char* id = spec.kind == "toy"   ? "scenario.hint.toy_modules"
+                     : spec.kind == "mlp" ? "scenario.hint.mlp_modules"
+                                          : "scenario.hint.transformer_modules";
+    return {id, {{"last", spec.layers - 1}}};
+}
 
 bool read_units(const KeyValue& value, StrategyOptions& options, const StrategyUse& use,
                 std::vector<Refusal>& found) {

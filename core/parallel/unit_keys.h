@@ -11,6 +11,9 @@ namespace meshscope::parallel {
 bool read_units(const KeyValue& value, StrategyOptions& options, const StrategyUse& use,
                 std::vector<Refusal>& found);
 
+/// What to say of the modules a model has.
+Message modules_hint(const nn::ModelSpec& spec);
+
 /// Refuses wrap and wrap_min_elements where they do not go together, with units, or with a parameter that
 /// two modules share.
 void refuse_wrap(const StrategyOptions& options, const StrategyUse& use, std::vector<Refusal>& found);

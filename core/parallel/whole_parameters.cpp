@@ -8,10 +8,14 @@
 namespace meshscope::parallel {
 
 std::vector<LocalParameter> allocate_whole(nn::Model& model, tensor::Allocator& allocator,
-                                           const InitialValues* values, bool owned, MemoryCategory category) {
+                                           const InitialValues* values, bool owned, MemoryCategory category,
+                                           DType dtype) {
     std::vector<LocalParameter> local;
     for (const auto& parameter : model.all_parameters()) {
-        parameter->value = allocator.empty(parameter->shape, DType::float32, category, parameter->name);
+        // What no optimizer updates has no float32 values beside the model's copy of them.
+        const bool frozen_copy = parameter->frozen && category != MemoryCategory::parameters;
+        parameter->value = allocator.empty(
+            parameter->shape, dtype, frozen_copy ? MemoryCategory::temporaries : category, parameter->name);
         if (values) read_into(parameter->value, *values, *parameter, 0);
         local.push_back({parameter.get(), parameter->value, 0, owned});
     }
@@ -30,7 +34,7 @@ std::vector<LocalParameter> allocate_whole(nn::Model& model, tensor::Allocator& 
 std::vector<Tensor> whole_gradients(const nn::Model& model) {
     std::vector<Tensor> gradients;
     for (const auto& parameter : model.all_parameters()) {
-        if (!parameter->grad.defined())
+        if (!parameter->grad.defined() && !parameter->frozen)
             throw InvalidArgument({"parallel.no_gradient", {{"parameter", parameter->name}}});
         gradients.push_back(parameter->grad);
     }
@@ -41,7 +45,7 @@ double whole_gradient_norm(std::span<const LocalParameter> parameters, const Ran
     std::vector<double> squares;
     for (const LocalParameter& local : parameters) {
         const Tensor& grad = local.parameter->grad;
-        if (!grad.defined()) {  // unused on every rank
+        if (!grad.defined()) {  // frozen, or unused on every rank
             squares.push_back(0);
             continue;
         }

@@ -13,9 +13,11 @@ namespace meshscope::parallel {
 /// model's buffers likewise, with what they begin with, on every rank.
 std::vector<LocalParameter> allocate_whole(nn::Model& model, tensor::Allocator& allocator,
                                            const InitialValues* values, bool owned,
-                                           MemoryCategory category = MemoryCategory::parameters);
+                                           MemoryCategory category = MemoryCategory::parameters,
+                                           DType dtype = DType::float32);
 
-/// Each parameter's grad, in order; throws InvalidArgument ("parallel.no_gradient") where backward left none.
+/// Each parameter's grad, in order, undefined of frozen ones; throws InvalidArgument ("parallel.no_gradient")
+/// where backward left none.
 std::vector<Tensor> whole_gradients(const nn::Model& model);
 
 /// √Σ g² over all parameters, squares summed in double in parameter order; see model_norm for what tensor

@@ -9,13 +9,19 @@ namespace meshscope::parallel {
 WorkingCopies::WorkingCopies(const RankContext& context, nn::Model& model, const MixedPrecision& precision)
     : context_(context), model_(model), precision_(precision), sums_(model.all_parameters().size()) {}
 
-void WorkingCopies::make(const std::vector<LocalParameter>& local) {
+void WorkingCopies::make(std::vector<LocalParameter>& local) {
     if (!copies()) return;
-    values_ = local;
-    for (const LocalParameter& each : values_) {
+    for (LocalParameter& each : local) {
         nn::Parameter& parameter = *model_.all_parameters()[static_cast<std::size_t>(each.parameter->index)];
+        if (parameter.frozen) {
+            parameter.value = {};
+            each.value = parameter.value = cast_to(each.value, precision_.param, MemoryCategory::parameters,
+                                                   parameter.name, context_, "model");
+            continue;
+        }
         parameter.value = context_.allocator->empty(parameter.shape, precision_.param,
                                                     MemoryCategory::parameters, parameter.name);
+        values_.push_back(each);
     }
     refresh();
 }

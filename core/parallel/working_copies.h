@@ -18,17 +18,18 @@ class WorkingCopies {
   public:
     WorkingCopies(const RankContext& context, nn::Model& model, const MixedPrecision& precision);
 
-    bool active() const { return copies() || precision_.reduce != DType::float32; }
+    bool active() const { return copies() || precision_.reduce != precision_.stored; }
     /// Whether the model computes in another type than the optimizer.
-    bool copies() const { return precision_.param != DType::float32; }
+    bool copies() const { return precision_.param != precision_.stored; }
     const MixedPrecision& precision() const { return precision_; }
     /// In which category allocate_whole() is to put the float32 values.
     MemoryCategory values_category() const {
         return copies() ? MemoryCategory::optimizer_state : MemoryCategory::parameters;
     }
 
-    /// Gives the model its first copies of the values in `local`.
-    void make(const std::vector<LocalParameter>& local);
+    /// Gives the model its first copies of the values in `local`. Of a frozen parameter the copy is all that
+    /// stays: it becomes the value in `local`.
+    void make(std::vector<LocalParameter>& local);
     /// The same again, after the optimizer's step.
     void refresh() const;
     /// Adds a parameter's fresh gradient to its sum, and frees it.
@@ -42,7 +43,7 @@ class WorkingCopies {
     RankContext context_;
     nn::Model& model_;
     MixedPrecision precision_;
-    std::vector<LocalParameter> values_;
+    std::vector<LocalParameter> values_;  ///< of what is trained
     std::vector<Tensor> sums_;  ///< by parameter index
 };
 

@@ -96,7 +96,7 @@ void TrainingRank::run() {
     training_->load(plan_.inputs->first_values());
     int32_t step = 0;
     if (const auto& resumed = plan_.inputs->checkpoints.resumed)
-        step = resumed->restore(training_->runner(), training_->optimizer(), allocator_);
+        step = resumed->restore(training_->runner(), training_->optimizer());
 
     reserve_results();
     const auto started = std::chrono::steady_clock::now();
@@ -230,7 +230,7 @@ void TrainingRank::restart(int32_t steps_done) {
     const checkpoint::Checkpoint saved(folder, checkpoint::identity_of(scenario_), scenario_,
                                        *nn::make_model(scenario_.model));
     training_->load(saved);
-    saved.restore(training_->runner(), training_->optimizer(), allocator_);
+    saved.restore(training_->runner(), training_->optimizer());
 }
 
 /// What a checkpoint is made of.

@@ -88,12 +88,18 @@ void check_finite(FileCheck& check, const char* id, const data::NamedTensor& ten
 
 class WeightsOfFile final : public parallel::InitialValues {
   public:
-    WeightsOfFile(const std::string& path, const nn::Model& model) : file_(data::read_safetensors(path)) {
+    /// Of adapters that the file does not have, first values are drawn.
+    WeightsOfFile(const std::string& path, const nn::Model& model, uint64_t seed)
+        : file_(data::read_safetensors(path)), seed_(seed) {
         FileCheck check(path);
         std::set<std::string> wanted;
         for (const auto& parameter : model.all_parameters()) {
             wanted.insert(parameter->name);
             const data::NamedTensor* found = file_.find(parameter->name);
+            if (!found && parameter->adapter) {
+                by_index_.push_back(nullptr);
+                continue;
+            }
             if (!found)
                 check.add("weights.missing", parameter->name + " " + to_text(MessageValue(parameter->shape)),
                           {});
@@ -111,11 +117,14 @@ class WeightsOfFile final : public parallel::InitialValues {
         check.throw_if_any();
     }
     void read(const nn::Parameter& parameter, int64_t first, std::span<float> numbers) const override {
-        copy_floats(*by_index_[static_cast<std::size_t>(parameter.whole_index)], first, numbers);
+        const data::NamedTensor* const found = by_index_[static_cast<std::size_t>(parameter.whole_index)];
+        if (found == nullptr) return nn::draw_initial(parameter, seed_, first, numbers);
+        copy_floats(*found, first, numbers);
     }
 
   private:
     data::SafetensorsFile file_;
+    uint64_t seed_;
     std::vector<const data::NamedTensor*> by_index_;
 };
 
@@ -235,7 +244,7 @@ class BatchesOfFile final : public Batches {
 std::unique_ptr<parallel::InitialValues> open_weights(const scenario::Scenario& scenario,
                                                       const nn::Model& model) {
     if (scenario.weights.empty()) return std::make_unique<DrawnWeights>(scenario.model_seed);
-    return std::make_unique<WeightsOfFile>(scenario.weights, model);
+    return std::make_unique<WeightsOfFile>(scenario.weights, model, scenario.model_seed);
 }
 
 std::unique_ptr<Batches> open_batches(const scenario::Scenario& scenario, const nn::Model& model) {

@@ -81,16 +81,21 @@ Summary summarize(const trace::Trace& trace, const time::Profile& profile, time:
 
 memory::ModelState zero_formula(const scenario::Scenario& scenario) {
     if (!scenario.calls.empty()) return {};
-    double parameters = 0;
+    double parameters = 0, trained = 0;
     const std::unique_ptr<nn::Model> model = nn::make_model(scenario.model);
-    for (const auto& parameter : model->all_parameters())
-        parameters += static_cast<double>(tensor::count(parameter->shape));
+    for (const auto& parameter : model->all_parameters()) {
+        const auto elements = static_cast<double>(tensor::count(parameter->shape));
+        parameters += elements;
+        if (!parameter->frozen) trained += elements;
+    }
+    const double trained_share = trained / parameters;
     const auto& optimizer = scenario.optimizer;
     const parallel::Declaration& strategy = parallel::declaration(scenario.parallel.data);
     const int32_t stage = strategy.zero_stage == nullptr ? 0 : strategy.zero_stage(scenario.parallel);
-    const double states = (optimizer.kind != "sgd"   ? 8
-                           : optimizer.momentum != 0 ? 4
-                                                     : 0) +
+    const auto stored = static_cast<double>(bytes_per_element(scenario.parallel.precision.stored));
+    const double states = stored * (optimizer.kind != "sgd"   ? 2
+                                    : optimizer.momentum != 0 ? 1
+                                                              : 0) +
                           (strategy.state_bytes == nullptr ? 0 : strategy.state_bytes(scenario.parallel));
     double ranks =
         1;  // HSDP shares out along its shard dim alone; other dims that cut the model divide it too
@@ -107,10 +112,11 @@ memory::ModelState zero_formula(const scenario::Scenario& scenario) {
     }
     // Copies in another type of what is whole; the float32 values are then the optimizer's.
     const auto copy = static_cast<double>(bytes_per_element(scenario.parallel.precision.param));
-    const bool copied = stage < 3 && copy != 4;
+    const bool copied = stage < 3 && copy != stored;
     const auto gradients = static_cast<double>(bytes_per_element(scenario.parallel.precision.reduce));
     return memory::zero_state(stage, parameters, ranks,
-                              {copied ? copy : 4, stage == 1 ? gradients : 4, states + (copied ? 4 : 0)});
+                              {copied ? copy : stored, trained_share * (stage == 1 ? gradients : stored),
+                               trained_share * (states + (copied ? 4 : 0))});
 }
 
 std::optional<double> activation_formula(const scenario::Scenario& scenario) {

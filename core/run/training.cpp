@@ -10,7 +10,7 @@
 #include "core/parallel/pipeline/pipeline.h"
 #include "core/parallel/sync_batch_norm/sync_batch_norm.h"
 #include "core/parallel/tensor/placement.h"
-#include "core/tensor/kernels.h"
+#include "core/tensor/host_access.h"
 
 namespace meshscope::run {
 namespace {
@@ -157,8 +157,7 @@ std::vector<ParameterPart> Training::parts() {
         part.shape = parameter.shape;
         part.box = parameter.box;
         part.first_element = local.first_element;
-        part.numbers.resize(static_cast<std::size_t>(local.value.n_elements()));
-        context_.allocator->device().kernels().download(part.numbers, local.value);
+        part.numbers = tensor::floats_of(local.value);
     }
     return parts;
 }

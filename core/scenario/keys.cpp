@@ -66,6 +66,9 @@ constexpr Key kKeys[] = {
     {"model", "rope_pairs", "string", "\"neighbours\""},
     {"model", "rope_scaling", "table", "(none)"},
     {"model", "window_rope_theta", "number", "rope_theta"},
+    {"model", "lora_rank", "integer", "0"},
+    {"model", "lora_alpha", "number", "8.0"},
+    {"model", "lora_targets", "array of strings", "all but the head"},
     {"model", "experts", "integer", "(none)", KeySupport::later},
     {"model", "experts_per_token", "integer", "(none)", KeySupport::later},
     {"model", "expert_hidden", "integer", "hidden", KeySupport::later},
@@ -93,6 +96,8 @@ constexpr Key kKeys[] = {
     {"train", "accumulate", "integer", "1"},
     {"train", "micro_batch", "integer", "(none)"},
     {"train", "clip_norm", "number", "(none)"},
+    {"train", "frozen", "array of strings", "(none)"},
+    {"train", "dtype", "string", "\"float32\""},
 
     {"optimizer", "kind", "string", "\"sgd\""},
     {"optimizer", "lr", "number", "0.1"},

@@ -1,5 +1,9 @@
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "core/scenario/readers.h"
 #include "core/scenario/words.h"
@@ -66,6 +70,36 @@ void read_window(const Section& model, nn::ModelSpec& spec) {
                          {"scenario.needs_window", {{"key", model.full("full_attention")}}});
 }
 
+/// LoRA's rank, and which linear layers it stands beside: last parts of their names.
+void read_lora(const Section& model, nn::ModelSpec& spec) {
+    constexpr int64_t kMostRank = 4096;
+    spec.lora_rank = model.integer("lora_rank", {0, kMostRank}).value_or(0);
+    spec.lora_alpha = model.number("lora_alpha", {0, 1e6, false}).value_or(spec.lora_alpha);
+    const auto targets = model.texts("lora_targets");
+    if (spec.lora_rank == 0 && model.sure("lora_rank")) {
+        for (const std::string_view key : {"lora_alpha", "lora_targets"})
+            if (model.has(key)) model.report_key(key, {"scenario.needs_lora", {{"key", model.full(key)}}});
+        return;
+    }
+    if (!targets) return;
+    static const std::map<std::string, std::vector<std::string>, std::less<>> kLinears{
+        {"toy", {"net1", "net2"}},
+        {"mlp", {"up", "down"}},
+        {"gpt", {"wq", "wk", "wv", "wo", "up", "down"}},
+        {"llama", {"wq", "wk", "wv", "wo", "gate", "up", "down"}}};
+    const auto known = kLinears.find(spec.kind);
+    if (targets->empty()) model.report("lora_targets", {"scenario.lora_no_targets", {}});
+    for (std::size_t i = 0; known != kLinears.end() && i < targets->size(); ++i) {
+        if (std::ranges::find(known->second, (*targets)[i]) != known->second.end()) continue;
+        std::string words;
+        for (const std::string& word : known->second) words += (words.empty() ? "" : ", ") + word;
+        model.report_element("lora_targets", i,
+                             {"scenario.lora_target", {{"name", (*targets)[i]}, {"kind", spec.kind}}},
+                             {"scenario.hint.known", {{"known", words}}});
+    }
+    spec.lora_targets = *targets;
+}
+
 }  // namespace
 
 void read_model_form(const Section& model, nn::ModelSpec& spec) {
@@ -86,6 +120,7 @@ void read_model_form(const Section& model, nn::ModelSpec& spec) {
         model.number("window_rope_theta", {0, 1e12, false}).value_or(spec.window_rope_theta);
     spec.attention_scale = model.number("attention_scale", {0, 1e6, false}).value_or(spec.attention_scale);
     read_window(model, spec);
+    read_lora(model, spec);
     read_rope_scaling(model, spec.rope_scaling);
 }
 

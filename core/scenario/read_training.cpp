@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/mesh/roles.h"
+#include "core/nn/model/frozen.h"
 #include "core/parallel/declaration.h"
 #include "core/parallel/model_declaration.h"
+#include "core/parallel/unit_keys.h"
 #include "core/scenario/given_files.h"
 #include "core/scenario/words.h"
 #include "core/time/read_profile.h"
@@ -29,6 +32,55 @@ void read_train(const Section& root, const Section& train, Scenario& s) {
     s.accumulate = static_cast<int32_t>(train.integer("accumulate", kCount).value_or(1));
     s.micro_batch = train.integer("micro_batch", kCount);
     s.clip_norm = train.number("clip_norm", {0, 1e30, false});
+}
+
+/// [train] frozen: each entry must name something that the model has, and something must be left.
+void read_frozen(const Section& train, Scenario& s) {
+    const auto entries = train.texts("frozen");
+    if (!entries || !model_is_known(s)) return;
+    const std::unique_ptr<nn::Model> model = nn::make_model(s.model);
+    bool fine = true;
+    for (std::size_t i = 0; i < entries->size(); ++i) {
+        const std::vector<std::string> names = nn::expand_range((*entries)[i]);
+        const auto unknown =
+            std::ranges::find_if(names, [&](const std::string& name) { return !nn::has_name(*model, name); });
+        if (!names.empty() && unknown == names.end()) continue;
+        fine = false;
+        if (names.empty())
+            train.report_element("frozen", i, {"scenario.frozen_range", {{"entry", (*entries)[i]}}});
+        else
+            train.report_element("frozen", i,
+                                 {"scenario.frozen_unknown", {{"name", *unknown}, {"kind", s.model.kind}}},
+                                 parallel::modules_hint(s.model));
+    }
+    if (!fine) return;
+    s.model.frozen = *entries;
+    nn::freeze(*model, *entries);
+    if (std::ranges::all_of(model->all_parameters(), [](const auto& p) { return p->frozen; }))
+        train.report("frozen", {"scenario.frozen_all", {}});
+}
+
+/// What does not go together with frozen parameters, once [parallel] is read.
+void check_frozen(const Section& root, const Scenario& s) {
+    if (!parallel::declaration(s.parallel.data).one_process) return;
+    if (!s.model.frozen.empty()) root.section("train").report_key("frozen", {"scenario.frozen_dp", {}});
+    if (s.model.lora_rank > 0) root.section("model").report_key("lora_rank", {"scenario.frozen_dp", {}});
+}
+
+/// [train] dtype: bfloat16 for all that training holds, in place of [parallel] mixed_precision.
+void read_dtype(const Section& root, const Section& train, Scenario& s) {
+    if (train.word("dtype", train_dtypes()).value_or("float32") != "bfloat16") return;
+    const Section parallel = root.section("parallel");
+    if (parallel.has("mixed_precision"))
+        return train.report_key(
+            "dtype", {"scenario.keys_exclude",
+                      {{"key", train.full("dtype")}, {"other", parallel.full("mixed_precision")}}});
+    if (s.model.norm != nn::Norm::none)
+        return train.report_key("dtype", {"scenario.precision_batch_norm", {}});
+    const parallel::Declaration& strategy = parallel::declaration(s.parallel.data);
+    if (!strategy.stores_bfloat16 && parallel.sure("data"))
+        return train.report_key("dtype", {"scenario.dtype_strategy", {{"data", std::string(strategy.word)}}});
+    s.parallel.precision = {DType::bfloat16, DType::bfloat16, DType::bfloat16};
 }
 
 void read_optimizer(const Section& root, Scenario& s) {
@@ -153,10 +205,13 @@ bool read_training(const Section& root, Scenario& scenario) {
     read_data(root, scenario);
     const Section train = root.section("train");
     read_train(root, train, scenario);
+    read_frozen(train, scenario);
     read_optimizer(root, scenario);
     const bool mesh_known = read_mesh_and_parallel(root, model, train, scenario);
     check_norm(root, mesh_known, scenario);
     check_ignored(root, scenario);
+    check_frozen(root, scenario);
+    read_dtype(root, train, scenario);
     read_evaluation(root, scenario);
     read_checkpoint(root, scenario);
     read_record(root, scenario);

@@ -46,6 +46,10 @@ constexpr std::array<std::string_view, 4> kQuizzes{"number", "choice", "ranks", 
 std::span<const std::string_view> model_kinds() {
     return kModels;
 }
+std::span<const std::string_view> train_dtypes() {
+    static constexpr std::string_view kTypes[] = {"float32", "bfloat16"};
+    return kTypes;
+}
 std::span<const std::string_view> norms() {
     return kNorms;
 }

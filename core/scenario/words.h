@@ -30,6 +30,7 @@ bool names_algorithm_file(std::string_view algorithm);
 std::span<const std::string_view> profiles();
 std::span<const std::string_view> levels();
 std::span<const std::string_view> checkpoint_kinds();
+std::span<const std::string_view> train_dtypes();
 std::span<const std::string_view> samplers();
 std::span<const std::string_view> views();
 /// views(), and what they were called before.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -59,6 +60,25 @@ void fill_numbers(const Tensor& tensor, Fill&& fill) {
     std::vector<T> numbers(static_cast<std::size_t>(tensor.n_elements()));
     std::forward<Fill>(fill)(std::span<T>(numbers));
     tensor.device().write(tensor.raw(), reinterpret_cast<const std::byte*>(numbers.data()), tensor.bytes());
+}
+
+/// The numbers of a float32 or bfloat16 tensor. Throws as HostNumbers.
+inline std::vector<float> floats_of(const Tensor& tensor) {
+    std::vector<float> numbers(static_cast<std::size_t>(tensor.n_elements()));
+    if (tensor.dtype() == DType::bfloat16)
+        std::ranges::transform(HostNumbers<uint16_t>(tensor).get(), numbers.begin(), from_bfloat16);
+    else
+        std::ranges::copy(HostNumbers<float>(tensor).get(), numbers.begin());
+    return numbers;
+}
+
+/// Writes as many numbers as a float32 or bfloat16 tensor has; bfloat16's are rounded, ties to even.
+inline void write_floats(const Tensor& tensor, std::span<const float> numbers) {
+    if (tensor.dtype() == DType::bfloat16)
+        return fill_numbers<uint16_t>(tensor, [&](std::span<uint16_t> bits) {
+            std::ranges::transform(numbers, bits.begin(), to_bfloat16);
+        });
+    fill_numbers<float>(tensor, [&](std::span<float> to) { std::ranges::copy(numbers, to.begin()); });
 }
 
 /// Lets `fill(std::byte*)` write every byte of a tensor, of any dtype.

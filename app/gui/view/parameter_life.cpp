@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "app/gui/view/parameters_picture.h"
 #include "core/memory/ledger.h"
 
 namespace meshscope::view {
@@ -92,6 +93,7 @@ class Life {
             if (!((unit_ != 0 && e.unit == unit_) || e.unit == parameter_.id)) continue;
             if (e.op == CollectiveOp::all_gather || e.op == CollectiveOp::broadcast)
                 add({times_[i].begin_ns, times_[i].end_ns, Holding::gathering, e.id});
+            if (dropped()) continue;  // its unit's reductions carry others
             if (e.op != CollectiveOp::reduce_scatter && e.op != CollectiveOp::all_reduce &&
                 e.op != CollectiveOp::reduce)
                 continue;
@@ -118,6 +120,7 @@ class Life {
             if (!copy && change->category != MemoryCategory::gradients) continue;
             const std::string_view label = trace_.text(change->label);
             if (!is_of(label, parameter_.name) && !is_of(label, unit)) continue;
+            if (!copy && dropped()) continue;
             if (change->delta_bytes <= 0) {
                 const auto at = std::find_if(open.begin(), open.end(),
                                              [&](const auto& o) { return o.first == change->allocation; });
@@ -177,7 +180,15 @@ class Life {
         }
     }
 
+    /// Frozen, and in no flat array whose gradients are computed all the same (FSDP1).
+    bool dropped() const {
+        if (!parameter_.frozen) return false;
+        const trace::Event* const gather = first_gather(trace_, rank_, unit_);
+        return gather == nullptr || !trace_.text(gather->rule).starts_with("fsdp1.");
+    }
+
     void update() {
+        if (parameter_.frozen) return;
         for (std::size_t i = first_; i < last_; ++i) {
             if (!is_update(trace_, record_.events[i])) continue;
             add({times_[i].begin_ns, times_[i].end_ns, Holding::updating, record_.events[i].id});

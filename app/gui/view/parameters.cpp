@@ -9,12 +9,17 @@ namespace meshscope::view {
 std::vector<ParameterUnit> parameter_units(const trace::Trace& trace) {
     std::vector<ParameterUnit> units;
     std::map<std::pair<trace::StringId, std::string>, std::size_t> place;
-    std::unordered_set<trace::StringId> seen;
+    std::unordered_set<trace::StringId> seen, trained;
+    for (const auto& rank : trace.ranks)
+        for (const auto& run : rank.parameters)
+            if (run.padding == 0 && (run.updated != 0 || trace.text(run.unit).starts_with("bucket ")))
+                trained.insert(run.parameter);
     for (const auto& rank : trace.ranks)
         for (const auto& run : rank.parameters) {
             if (run.parameter == 0 || !seen.insert(run.parameter).second) continue;
             std::string name(trace.text(run.parameter));
-            ShownParameter shown{name, run.parameter, run.unit, run.rows, run.columns};
+            ShownParameter shown{name,     run.parameter, run.unit,
+                                 run.rows, run.columns,   !trained.contains(run.parameter)};
             // Those without a unit stand with the others of their module.
             const std::string unit =
                 run.unit != 0 ? std::string(trace.text(run.unit)) : name.substr(0, name.rfind('.'));

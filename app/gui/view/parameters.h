@@ -16,6 +16,8 @@ struct ShownParameter {
     std::string name;
     trace::StringId id = 0, unit = 0;
     int64_t rows = 0, columns = 0;
+    /// No rank's optimizer updates it. Of a record of some ranks ZeRO's buckets do not tell, and it is false.
+    bool frozen = false;
 };
 
 /// Parameters that are gathered or reduced together: a unit or a bucket; those of a module where none is

@@ -38,7 +38,10 @@ void kept_by(FactList& list, const Input& input, const ParametersScene& scene) {
                                        arg("updated", format_count(updated))};
     list.sentence(p.say(numbers == 0 ? "view.parameters.keeps.nothing" : "view.parameters.keeps", args));
     if (padding > 0) list.sentence(p.say("view.parameters.keeps.padding", args));
-    if (updated < numbers) list.sentence(p.say("view.parameters.keeps.updated", args));
+    if (scene.parameter().frozen)
+        list.sentence(p.say("view.parameters.keeps.frozen", args));
+    else if (updated < numbers)
+        list.sentence(p.say("view.parameters.keeps.updated", args));
 }
 
 void row_of(FactList& list, const Input& input, const ParametersScene& scene) {

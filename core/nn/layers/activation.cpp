@@ -23,7 +23,7 @@ Variable relu(Tape& tape, Variable x) {
         }
         t.accumulate(x, std::move(input_grad));
     };
-    return tape.append(std::move(node), output, tape.needs_grad(x));
+    return tape.append(std::move(node), output);
 }
 
 namespace {
@@ -52,7 +52,7 @@ Variable gelu_of(Tape& tape, Variable x, bool by_tanh) {
         }
         t.accumulate(x, std::move(input_grad));
     };
-    return tape.append(std::move(node), output, tape.needs_grad(x));
+    return tape.append(std::move(node), output);
 }
 
 }  // namespace
@@ -77,17 +77,18 @@ Variable multiply(Tape& tape, Variable a, Variable b) {
     node.name = "multiply";
     node.inputs = {a, b};
     node.backward_input = [a, b, left, right](Tape& t, const Tensor& grad_output) {
-        Tensor left_grad = activation(t, left.shape(), "multiply left grad", left.dtype());
-        Tensor right_grad = activation(t, right.shape(), "multiply right grad", right.dtype());
+        Tensor left_grad, right_grad;
+        if (t.needs_grad(a)) left_grad = activation(t, left.shape(), "multiply left grad", left.dtype());
+        if (t.needs_grad(b)) right_grad = activation(t, right.shape(), "multiply right grad", right.dtype());
         {
             const ComputeEvent event(t.recorder(), t.allocator(), "multiply.backward", t.unit());
-            event->multiply(left_grad, grad_output, right);
-            event->multiply(right_grad, grad_output, left);
+            if (left_grad.defined()) event->multiply(left_grad, grad_output, right);
+            if (right_grad.defined()) event->multiply(right_grad, grad_output, left);
         }
         t.accumulate(a, std::move(left_grad));
         t.accumulate(b, std::move(right_grad));
     };
-    return tape.append(std::move(node), output, tape.needs_grad(a) || tape.needs_grad(b));
+    return tape.append(std::move(node), output);
 }
 
 Variable scale(Tape& tape, Variable x, float factor) {
@@ -107,7 +108,7 @@ Variable scale(Tape& tape, Variable x, float factor) {
     node.backward_input = [x, scaled](Tape& t, const Tensor& grad_output) {
         t.accumulate(x, scaled(t, grad_output, true));
     };
-    return tape.append(std::move(node), output, tape.needs_grad(x));
+    return tape.append(std::move(node), output);
 }
 
 Variable add(Tape& tape, Variable a, Variable b) {
@@ -123,7 +124,7 @@ Variable add(Tape& tape, Variable a, Variable b) {
         t.accumulate(a, grad_output);
         t.accumulate(b, grad_output);
     };
-    return tape.append(std::move(node), output, tape.needs_grad(a) || tape.needs_grad(b));
+    return tape.append(std::move(node), output);
 }
 
 Variable silu_mul(Tape& tape, Variable gate, Variable up) {
@@ -147,7 +148,7 @@ Variable silu_mul(Tape& tape, Variable gate, Variable up) {
         t.accumulate(gate, std::move(gate_grad));
         t.accumulate(up, std::move(up_grad));
     };
-    return tape.append(std::move(node), output, tape.needs_grad(gate) || tape.needs_grad(up));
+    return tape.append(std::move(node), output);
 }
 
 Variable add_rows(Tape& tape, Variable a, Variable row) {
@@ -171,7 +172,7 @@ Variable add_rows(Tape& tape, Variable a, Variable row) {
         }
         t.accumulate(row, std::move(row_grad));
     };
-    return tape.append(std::move(node), output, tape.needs_grad(a) || tape.needs_grad(row));
+    return tape.append(std::move(node), output);
 }
 
 }  // namespace meshscope::nn

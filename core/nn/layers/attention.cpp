@@ -67,8 +67,7 @@ Variable attention(Tape& tape, Variable q, Variable k, Variable v, const Attenti
         t.accumulate(k, std::move(dk));
         t.accumulate(v, std::move(dv));
     };
-    return tape.append(std::move(node), output,
-                       tape.needs_grad(q) || tape.needs_grad(k) || tape.needs_grad(v));
+    return tape.append(std::move(node), output);
 }
 
 Variable rotary(Tape& tape, Variable x, int64_t head_dim, const RotaryForm& form,
@@ -100,7 +99,7 @@ Variable rotary(Tape& tape, Variable x, int64_t head_dim, const RotaryForm& form
         }
         t.accumulate(x, std::move(input_grad));
     };
-    return tape.append(std::move(node), output, tape.needs_grad(x));
+    return tape.append(std::move(node), output);
 }
 
 Attention::Attention(std::string name, Parts parts, AttentionForm form, std::optional<RotaryForm> rope,

@@ -47,7 +47,7 @@ Variable BatchNorm::compute(Tape& tape, Variable x) {
     node.backward_both = [this, x, input, mean, invstd, rows](Tape& t, Tensor grad_output) {
         backward(t, x, input, mean, invstd, rows, grad_output);
     };
-    return tape.append(std::move(node), output, true);
+    return tape.append(std::move(node), output);
 }
 
 void BatchNorm::backward(Tape& tape, Variable x, const Tensor& input, const Tensor& mean,
@@ -67,8 +67,8 @@ void BatchNorm::backward(Tape& tape, Variable x, const Tensor& input, const Tens
         event->batch_norm_backward_elemt(input_grad, grad_output, input, mean, invstd, weight_->value, sums,
                                          rows);
     }
-    tape.accumulate(*weight_, std::move(weight_grad));
-    tape.accumulate(*bias_, std::move(bias_grad));
+    accumulate(tape, *weight_, std::move(weight_grad));
+    accumulate(tape, *bias_, std::move(bias_grad));
     if (input_grad.defined()) tape.accumulate(x, std::move(input_grad));
 }
 

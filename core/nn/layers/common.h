@@ -25,10 +25,19 @@ inline Tensor activation(Tape& tape, Shape shape, std::string_view what, DType d
     return tape.allocator().empty(std::move(shape), dtype, MemoryCategory::activations, label(tape, what));
 }
 
-/// Memory for one backward pass' gradient of a parameter.
+/// Memory for one backward pass' gradient of a parameter; of one that needs none, which a kernel computes
+/// beside another's, a temporary.
 inline Tensor gradient(Tape& tape, const Parameter& parameter, DType dtype = DType::float32) {
-    return tape.allocator().empty(parameter.shape, dtype, MemoryCategory::gradients,
-                                  parameter.name + " grad");
+    return tape.allocator().empty(
+        parameter.shape, dtype,
+        parameter.needs_grad() ? MemoryCategory::gradients : MemoryCategory::temporaries,
+        parameter.name + " grad");
+}
+
+/// Hands over what a kernel wrote into gradient(): Tape::accumulate(), and of a parameter that needs none
+/// nothing.
+inline void accumulate(Tape& tape, Parameter& parameter, Tensor grad) {
+    if (parameter.needs_grad()) tape.accumulate(parameter, std::move(grad));
 }
 
 /// All dims but the last of `shape`, and then `last`.

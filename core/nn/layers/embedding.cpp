@@ -38,7 +38,7 @@ Variable Embedding::compute(Tape& tape, Variable x) {
         }
         t.accumulate(*weight_, std::move(grad));
     };
-    return tape.append(std::move(node), output, true);
+    return tape.append(std::move(node), output);
 }
 
 }  // namespace meshscope::nn

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/nn/layers/activation.h"
 #include "core/nn/layers/common.h"
 
 namespace meshscope::nn {
@@ -12,8 +13,28 @@ Linear::Linear(std::string name, Parameter* weight, Parameter* bias)
     if (bias_ != nullptr) parameters_.push_back(bias_);
 }
 
+void Linear::adapt(const Lora& lora) {
+    lora_ = lora;
+    children_ = {lora.a, lora.b};
+}
+
 Variable Linear::compute(Tape& tape, Variable x) {
-    // A copy of the handle: the closures keep the input alive until this node has run backward.
+    const Variable y = product(tape, x);
+    if (lora_.a == nullptr) return y;
+    const Variable low = lora_.a->forward(tape, x);
+    const Variable high = lora_.b->forward(tape, low);
+    tape.release(low);
+    const Variable scaled = scale(tape, high, lora_.scaling);
+    tape.release(high);
+    const Variable sum = add(tape, y, scaled);
+    tape.release(y);
+    tape.release(scaled);
+    return sum;
+}
+
+Variable Linear::product(Tape& tape, Variable x) {
+    // A copy of the handle: where W is trained its closure keeps the input alive until this node has run
+    // backward.
     const Tensor input = tape.value(x);
     Parameter* const bias = bias_after_map_output ? nullptr : bias_;
     Tensor output = tape.reuse();
@@ -24,22 +45,25 @@ Variable Linear::compute(Tape& tape, Variable x) {
     }
     tape.keep(output);
 
+    Parameter* const trained_bias = bias != nullptr && bias->needs_grad() ? bias : nullptr;
+    const bool trains = weight_->needs_grad();
     Tape::Node node;
     node.name = "linear";
     node.inputs = {x};
-    if (bias != nullptr) node.parameters.push_back(bias);
+    if (trained_bias != nullptr) node.parameters.push_back(trained_bias);
     node.parameters.push_back(weight_);
-    node.backward_weight = [this, bias, input](Tape& t, const Tensor& grad_output) {
-        Tensor bias_grad;
-        if (bias != nullptr) bias_grad = gradient(t, *bias, grad_output.dtype());
-        Tensor weight_grad = gradient(t, *weight_, grad_output.dtype());
+    node.backward_weight = [this, trained_bias, trains, from = trains ? input : Tensor()](
+                               Tape& t, const Tensor& grad_output) {
+        Tensor bias_grad, weight_grad;
+        if (trained_bias != nullptr) bias_grad = gradient(t, *trained_bias, grad_output.dtype());
+        if (trains) weight_grad = gradient(t, *weight_, grad_output.dtype());
         {
             const ComputeEvent event(t.recorder(), t.allocator(), "linear.weight_grad", name_);
-            if (bias != nullptr) event->linear_bias_grad(bias_grad, grad_output, false);
-            event->linear_weight_grad(weight_grad, grad_output, input, false);
+            if (trained_bias != nullptr) event->linear_bias_grad(bias_grad, grad_output, false);
+            if (trains) event->linear_weight_grad(weight_grad, grad_output, from, false);
         }
-        if (bias != nullptr) t.accumulate(*bias, std::move(bias_grad));
-        t.accumulate(*weight_, std::move(weight_grad));
+        if (trained_bias != nullptr) t.accumulate(*trained_bias, std::move(bias_grad));
+        if (trains) t.accumulate(*weight_, std::move(weight_grad));
     };
     if (tape.needs_grad(x)) {
         node.backward_input = [this, x, shape = input.shape()](Tape& t, const Tensor& grad_output) {
@@ -51,7 +75,7 @@ Variable Linear::compute(Tape& tape, Variable x) {
             t.accumulate(x, std::move(input_grad));
         };
     }
-    return tape.append(std::move(node), std::move(output), true);
+    return tape.append(std::move(node), std::move(output));
 }
 
 Variable Linear::after_map(Tape& tape, Variable x) {
@@ -76,7 +100,7 @@ Variable Linear::after_map(Tape& tape, Variable x) {
     };
     node.backward_input = [x](Tape& t, const Tensor& grad_output) { t.accumulate(x, grad_output); };
     tape.release(x);
-    return tape.append(std::move(node), output, true);
+    return tape.append(std::move(node), output);
 }
 
 }  // namespace meshscope::nn

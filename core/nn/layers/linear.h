@@ -8,13 +8,25 @@ namespace meshscope::nn {
 
 /// y = x·Wᵀ + b: torch.nn.Linear. W (outputs, inputs), b (outputs); x (…, inputs) → (…, outputs).
 ///
-/// Keeps x for backward; W is read again through its handle when backward runs, wherever its memory is then.
-/// Sizes are those of the parameters it finds, so a part of W computes a part of y. Events "linear",
-/// "linear.weight_grad" (db and dW, 2·B·I·O + B·O flops), "linear.input_grad". Ready order: bias, weight.
+/// Keeps x for backward unless W is frozen; W is read again through its handle when backward runs, wherever
+/// its memory is then. Sizes are those of the parameters it finds, so a part of W computes a part of y.
+/// Events "linear", "linear.weight_grad" (db and dW, 2·B·I·O + B·O flops), "linear.input_grad". Ready order:
+/// bias, weight.
 class Linear final : public Layer {
   public:
     /// `bias` may be null.
     Linear(std::string name, Parameter* weight, Parameter* bias);
+
+    /// LoRA as peft has it, without dropout: y = x·Wᵀ + b + scaling · (x·Aᵀ)·Bᵀ, where A (rank, inputs) and B
+    /// (outputs, rank) are linear layers without bias and this module's children. Events: theirs, "scale",
+    /// "add".
+    struct Lora {
+        Linear* a = nullptr;
+        Linear* b = nullptr;
+        float scaling = 1;
+    };
+    void adapt(const Lora& lora);
+    const Lora* lora() const { return lora_.a != nullptr ? &lora_ : nullptr; }
 
     Parameter& weight() const { return *weight_; }
     Parameter* bias() const { return bias_; }
@@ -29,6 +41,9 @@ class Linear final : public Layer {
     Variable after_map(Tape& tape, Variable output) override;
 
   private:
+    Variable product(Tape& tape, Variable x);
+
+    Lora lora_;
     Parameter* weight_;
     Parameter* bias_;
 };

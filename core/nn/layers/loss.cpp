@@ -23,7 +23,7 @@ Variable mse(Tape& tape, Variable prediction, const Tensor& target) {
         }
         t.accumulate(prediction, std::move(input_grad));
     };
-    return tape.append(std::move(node), loss, tape.needs_grad(prediction));
+    return tape.append(std::move(node), loss);
 }
 
 Variable cross_entropy(Tape& tape, Variable logits, const Tensor& targets, const LossForm& form) {
@@ -47,7 +47,7 @@ Variable cross_entropy(Tape& tape, Variable logits, const Tensor& targets, const
         }
         t.accumulate(logits, std::move(input_grad));
     };
-    return tape.append(std::move(node), loss, tape.needs_grad(logits));
+    return tape.append(std::move(node), loss);
 }
 
 }  // namespace meshscope::nn

@@ -44,8 +44,8 @@ Variable LayerNorm::compute(Tape& tape, Variable x) {
             const ComputeEvent event(t.recorder(), t.allocator(), "layer_norm.weight_grad", name_);
             event->layer_norm_weight_grad(weight_grad, bias_grad, grad_output, input, mean, rstd, false);
         }
-        t.accumulate(*weight_, std::move(weight_grad));
-        t.accumulate(*bias_, std::move(bias_grad));
+        accumulate(t, *weight_, std::move(weight_grad));
+        accumulate(t, *bias_, std::move(bias_grad));
     };
     if (tape.needs_grad(x)) {
         node.backward_input = [this, x, input, mean, rstd](Tape& t, const Tensor& grad_output) {
@@ -57,7 +57,7 @@ Variable LayerNorm::compute(Tape& tape, Variable x) {
             t.accumulate(x, std::move(input_grad));
         };
     }
-    return tape.append(std::move(node), output, true);
+    return tape.append(std::move(node), output);
 }
 
 RmsNorm::RmsNorm(std::string name, Parameter* weight, double eps, bool zero_centered)
@@ -107,7 +107,7 @@ Variable RmsNorm::compute(Tape& tape, Variable x) {
             t.accumulate(x, std::move(input_grad));
         };
     }
-    return tape.append(std::move(node), output, true);
+    return tape.append(std::move(node), output);
 }
 
 }  // namespace meshscope::nn

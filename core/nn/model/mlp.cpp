@@ -9,7 +9,7 @@ namespace {
 /// x ← x + layers.N(x). The residual is the model's, outside of the layer's module, as in PyTorch's code.
 class Mlp final : public Model {
   public:
-    explicit Mlp(const ModelSpec& spec) : Model(""), dim_(spec.dim) {
+    explicit Mlp(const ModelSpec& spec) : Model(spec), dim_(spec.dim) {
         for (int64_t i = 0; i < spec.layers; ++i) {
             const std::string name = "layers." + std::to_string(i);
             Linear* up = add_linear(name + ".up", spec.dim, spec.hidden, spec.bias);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/tensor/attention.h"
@@ -44,6 +45,20 @@ struct ModelSpec {
     bool tied = false;            ///< gpt, llama: head.weight is tok.weight
     bool bias = true;             ///< mlp: whether its linear layers have one
     Norm norm = Norm::none;       ///< mlp
+
+    /// LoRA (arXiv 2106.09685): beside each linear layer that lora_targets names there are lora_A and lora_B
+    /// of this rank, and nothing else is trained; 0: there are none.
+    int64_t lora_rank = 0;
+    double lora_alpha = 8;                    ///< what they add is multiplied by alpha / rank
+    std::vector<std::string> lora_targets{};  ///< last parts of names ("wq"); empty: all but the head
+    /// Whether the linear layer called `name` has adapters.
+    bool adapts(std::string_view name) const {
+        if (lora_rank == 0 || name == "head") return false;
+        const std::string_view last = name.substr(name.rfind('.') + 1);
+        return lora_targets.empty() || std::ranges::find(lora_targets, last) != lora_targets.end();
+    }
+    /// Modules and parameters that are not trained, as expand_range() reads them.
+    std::vector<std::string> frozen{};
 
     // gpt and llama, which differ in what each may have.
     int64_t head_dim = 0;           ///< elements of a head; 0: dim / heads

@@ -11,8 +11,8 @@ namespace {
 /// net2(relu(net1(x))): PyTorch's ToyModel. Layer 0 is relu(net1), layer 1 is net2.
 class Toy final : public Model {
   public:
-    Toy()
-        : Model(""),
+    explicit Toy(const ModelSpec& spec)
+        : Model(spec),
           net1_(add_linear("net1", kInputs, kHidden)),
           net2_(add_linear("net2", kHidden, kOutputs)) {
         children_ = {net1_, net2_};
@@ -55,8 +55,8 @@ class Toy final : public Model {
 
 }  // namespace
 
-std::unique_ptr<Model> make_toy() {
-    return std::make_unique<Toy>();
+std::unique_ptr<Model> make_toy(const ModelSpec& spec) {
+    return std::make_unique<Toy>(spec);
 }
 
 }  // namespace meshscope::nn

@@ -20,7 +20,7 @@ namespace {
 /// those of PyTorch's parameters().
 class Transformer final : public Model {
   public:
-    explicit Transformer(const ModelSpec& spec) : Model(""), spec_(spec), llama_(spec.kind == "llama") {
+    explicit Transformer(const ModelSpec& spec) : Model(spec), spec_(spec), llama_(spec.kind == "llama") {
         Parameter* table =
             add_parameter("tok.weight", {spec.padded_vocab(), spec.dim}, spec.vocab, Initial::normal);
         if (spec.tied) tied_ = table;

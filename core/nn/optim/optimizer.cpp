@@ -37,7 +37,7 @@ void Optimizer::allocate_state(std::size_t i) {
     const Slot& slot = slots_[i];
     State& state = states_[i];
     const auto make = [&](const char* what) {
-        return allocator_->zeros(slot.value.shape(), DType::float32, spec_.memory, slot.name + what);
+        return allocator_->zeros(slot.value.shape(), slot.value.dtype(), spec_.memory, slot.name + what);
     };
     if (kind_ == Kind::sgd) {
         if (spec_.momentum != 0.0) state.first = make(" momentum");

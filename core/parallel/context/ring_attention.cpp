@@ -108,8 +108,7 @@ Variable RingAttention::operator()(Tape& tape, Variable q, Variable k, Variable 
     node.backward_input = [this, saved = std::move(saved)](Tape& t, const Tensor& grad) {
         backward(t, saved, grad);
     };
-    return tape.append(std::move(node), output,
-                       tape.needs_grad(q) || tape.needs_grad(k) || tape.needs_grad(v));
+    return tape.append(std::move(node), output);
 }
 
 void RingAttention::forward(Tape& tape, Saved& saved) const {

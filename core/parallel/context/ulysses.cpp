@@ -68,7 +68,7 @@ Variable exchange(Tape& tape, Variable x, int cut_dim, int join_dim, comm::Proce
     node.backward_input = [x, cut_dim, join_dim, &group, rule = rules.backward](Tape& t, const Tensor& grad) {
         t.accumulate(x, exchanged(t, grad, join_dim, cut_dim, group, rule));
     };
-    return tape.append(std::move(node), result, tape.needs_grad(x));
+    return tape.append(std::move(node), result);
 }
 
 /// Each head of x (batch, tokens, heads · head_dim) `copies` times, one behind the other: x's rows by head
@@ -103,7 +103,7 @@ Variable repeated(Tape& tape, Variable x, int64_t head_dim, int64_t copies) {
         }
         t.accumulate(x, std::move(sum));
     };
-    return tape.append(std::move(node), result, tape.needs_grad(x));
+    return tape.append(std::move(node), result);
 }
 
 /// A head must not be cut itself.

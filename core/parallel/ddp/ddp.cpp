@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 
 #include "core/base/error.h"
 #include "core/parallel/record_ownership.h"
@@ -15,11 +14,11 @@ namespace {
 
 constexpr int64_t kBroadcastBytes = int64_t{250} << 20;  // distributed.py: broadcast_bucket_size
 
-/// Sizes and strides of every parameter in order: what DDP compares before it trusts the ranks to hold one
+/// Sizes and strides of each parameter in order: what DDP compares before it trusts the ranks to hold one
 /// model.
-std::vector<int64_t> signature(const nn::Model& model) {
+std::vector<int64_t> signature(const std::vector<nn::Parameter*>& parameters) {
     std::vector<int64_t> numbers;
-    for (const auto& parameter : model.all_parameters()) {
+    for (const nn::Parameter* const parameter : parameters) {
         const nn::Shape& shape = parameter->shape;
         numbers.insert(numbers.end(), shape.begin(), shape.end());
         int64_t stride = 1;
@@ -43,8 +42,15 @@ Ddp::Ddp(const RankContext& context, nn::Model& model, DdpOptions options, const
       copies_(context, model, precision),
       caps_(BucketCaps::of(options.bucket_cap_mb)),
       hook_(make_hook(options, context, group_)),
-      static_pending_(options.static_graph),
-      used_(model.all_parameters().size(), 0) {}
+      static_pending_(options.static_graph) {
+    for (const auto& parameter : model.all_parameters()) {
+        number_.push_back(trained_.size());
+        if (!parameter->frozen) trained_.push_back(parameter.get());
+    }
+    // PyTorch's own refusal: of a pipeline's stage too.
+    if (trained_.empty()) throw InvalidArgument({"ddp.nothing_trained", {}});
+    used_.resize(trained_.size(), 0);
+}
 
 void Ddp::load(const InitialValues& values) {
     load_values(values);
@@ -54,7 +60,7 @@ void Ddp::load(const InitialValues& values) {
 void Ddp::load_values(const InitialValues& values) {
     const bool root = group_.rank() == GroupRank{0};
     local_ = allocate_whole(model_, *context_.allocator, root ? &values : nullptr, root,
-                            copies_.values_category());
+                            copies_.values_category(), copies_.precision().stored);
     verify_same_model();
     broadcast_parameters(GroupRank{0}, "ddp.broadcast.initial");
     copies_.make(local_);
@@ -66,18 +72,16 @@ Tensor Ddp::input(const Tensor& x) {
 }
 
 std::vector<std::vector<nn::Parameter*>> Ddp::first_buckets() const {
-    std::vector<nn::Parameter*> all;
-    for (const auto& parameter : model_.all_parameters()) all.push_back(parameter.get());
-    if (cuts_anew()) return {all};
+    if (cuts_anew()) return {trained_};
     // PyTorch cuts in the order of parameters() and turns the buckets round: the caps count from the front,
     // so the bucket that leaves last has the small one.
     std::vector<int64_t> bytes;
-    for (const nn::Parameter* parameter : all)
+    for (const nn::Parameter* parameter : trained_)
         bytes.push_back(tensor::count(parameter->shape) * bytes_per_element(copies_.precision().reduce));
     std::vector<std::vector<nn::Parameter*>> buckets;
     for (const std::vector<int32_t>& positions : assign_buckets(bytes, caps_)) {
         auto& bucket = buckets.emplace_back();
-        for (const int32_t i : positions) bucket.push_back(all[static_cast<std::size_t>(i)]);
+        for (const int32_t i : positions) bucket.push_back(trained_[static_cast<std::size_t>(i)]);
     }
     std::ranges::reverse(buckets);
     return buckets;
@@ -85,7 +89,7 @@ std::vector<std::vector<nn::Parameter*>> Ddp::first_buckets() const {
 
 void Ddp::verify_same_model() {
     tensor::Allocator& allocator = *context_.allocator;
-    const auto n_parameters = static_cast<int64_t>(model_.all_parameters().size());
+    const auto n_parameters = static_cast<int64_t>(trained_.size());
     const comm::CallOptions options{.cause = {"ddp.verify.shapes", "model"}, .async_op = false};
 
     const Tensor mine =
@@ -101,7 +105,7 @@ void Ddp::verify_same_model() {
             {"ddp.parameter_counts_differ",
              {{"rank", int64_t{context_.rank.value}}, {"mine", n_parameters}, {"counts", seen}}});
 
-    const std::vector<int64_t> my_signature = signature(model_);
+    const std::vector<int64_t> my_signature = signature(trained_);
     const Tensor root_signature = allocator.empty({static_cast<int64_t>(my_signature.size())}, DType::int64,
                                                   MemoryCategory::communication, "DDP parameter shapes");
     tensor::write_bytes(root_signature, reinterpret_cast<const std::byte*>(my_signature.data()));
@@ -243,10 +247,10 @@ void Ddp::remember(std::span<const int64_t> numbers) {
     if (!cuts_anew()) return;  // learned under other options: here buckets follow the parameters' order
     const auto used = std::ranges::find_if(numbers, [](int64_t number) { return number < 0; });
     const std::span<const int64_t> arrival(numbers.begin(), used), ranks(used, numbers.end());
-    const std::size_t n_parameters = model_.all_parameters().size();
-    std::vector<int64_t> sorted(arrival.begin(), arrival.end()), all(n_parameters);
+    const std::size_t n_parameters = trained_.size();
+    std::vector<int64_t> sorted(arrival.begin(), arrival.end()), all;
     std::ranges::sort(sorted);
-    std::iota(all.begin(), all.end(), int64_t{0});
+    for (const nn::Parameter* parameter : trained_) all.push_back(parameter->index);
     if (sorted == all)
         for (const int64_t index : arrival)
             arrival_.push_back(model_.all_parameters()[static_cast<std::size_t>(index)].get());

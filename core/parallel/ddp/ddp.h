@@ -42,6 +42,9 @@ namespace meshscope::parallel {
 /// - Mixed precision: the model has copies in `param` (WorkingCopies); gradients enter their bucket, which is
 ///   of `reduce`, from the sum over micro-batches and are freed, and come out of it in float32. The numbers
 ///   are those of the reducer with _MixedPrecision, whose copies live from one pass to the next only.
+/// - Frozen parameters (requires_grad = False) are broadcast with the others, and are in no bucket, no map,
+/// no
+///   order and no comparison of shapes.
 /// - join: before each forward the ranks count themselves (an all_reduce of one number) and tell those
 /// without
 ///   a batch whether gradients will travel (another one). A rank that has run out answers with zeros; after
@@ -97,6 +100,9 @@ class Ddp final : public Strategy {
     void make_buckets(const std::vector<std::vector<nn::Parameter*>>& parameters);
     void prepare_backward();
     void gradient_ready(nn::Parameter& parameter);
+    int32_t& used(const nn::Parameter& parameter) {
+        return used_[number_[static_cast<std::size_t>(parameter.index)]];
+    }
     Tensor part_of(const nn::Parameter& parameter) const;
     void copy_in(nn::Parameter& parameter);
     void mark_ready(const nn::Parameter& parameter);
@@ -120,12 +126,14 @@ class Ddp final : public Strategy {
     BucketCaps caps_;
     std::unique_ptr<CommHook> hook_;  ///< null: the reducer's own
     std::vector<LocalParameter> local_;
+    std::vector<nn::Parameter*> trained_;  ///< those that are reduced
     std::vector<Bucket> buckets_;
     std::vector<std::pair<int32_t, int32_t>> place_;  ///< by parameter index: bucket, position in it
+    std::vector<std::size_t> number_;                 ///< by parameter index: its place in trained_
     std::vector<nn::Parameter*> arrival_;             ///< order of the first synchronised backward
     bool rebuilt_ = false;
     bool static_pending_;        ///< static_graph's first synchronised backward has not ended
-    std::vector<int32_t> used_;  ///< by parameter index: whether a gradient came; find_unused, static_graph
+    std::vector<int32_t> used_;  ///< by place in trained_: whether a gradient came; find_unused, static_graph
     Tensor used_map_;            ///< the same, summed over the ranks
     comm::Work used_work_;
     Tensor active_, sync_flag_;  ///< Join's two numbers

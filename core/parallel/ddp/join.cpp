@@ -48,8 +48,7 @@ void Ddp::shadow(const Pass& pass) {
     if (used_work_.valid()) used_work_.wait();
     forget_used();
     // A rank that never computed names the parameters' own order; rank 0's counts.
-    if (!rebuilt_ && cuts_anew() && arrival_.empty())
-        for (const auto& parameter : model_.all_parameters()) arrival_.push_back(parameter.get());
+    if (!rebuilt_ && cuts_anew() && arrival_.empty()) arrival_ = trained_;
 }
 
 void Ddp::finish(bool had_batch, GroupRank last_joiner) {

@@ -36,12 +36,11 @@ void Ddp::attach(nn::Tape& tape) {
     else if (copies_.active())
         tape.on_gradient_ready([this](nn::Parameter& parameter) { copies_.keep(parameter); });
     else if (tracks_used())
-        tape.on_gradient_ready(
-            [this](nn::Parameter& parameter) { used_[static_cast<std::size_t>(parameter.index)] = 1; });
+        tape.on_gradient_ready([this](nn::Parameter& parameter) { used(parameter) = 1; });
 }
 
 void Ddp::gradient_ready(nn::Parameter& parameter) {
-    used_[static_cast<std::size_t>(parameter.index)] = 1;
+    used(parameter) = 1;
     if (static_pending_) return;
     if (!rebuilt_ && cuts_anew()) arrival_.push_back(&parameter);
     copy_in(parameter);
@@ -116,9 +115,9 @@ void Ddp::reduce_used_map() {
 }
 
 void Ddp::add_unused() {
-    for (const auto& parameter : model_.all_parameters()) {
-        if (used_[static_cast<std::size_t>(parameter->index)] != 0 && !static_pending_) continue;
-        if (!static_pending_ && !rebuilt_ && cuts_anew()) arrival_.push_back(parameter.get());
+    for (nn::Parameter* const parameter : trained_) {
+        if (used(*parameter) != 0 && !static_pending_) continue;
+        if (!static_pending_ && !rebuilt_ && cuts_anew()) arrival_.push_back(parameter);
         copy_in(*parameter);
         mark_ready(*parameter);
     }
@@ -149,8 +148,8 @@ void Ddp::finish_bucket(Bucket& bucket) {
     // A static graph in which everything is used has no map.
     if (tracks_used() && used_map_.defined()) used_anywhere.emplace(used_map_);
     const auto unused_everywhere = [&](const nn::Parameter& parameter) {
-        const auto index = static_cast<std::size_t>(parameter.index);
-        return used_anywhere && used_[index] == 0 && (*used_anywhere)[index] == 0;
+        const std::size_t number = number_[static_cast<std::size_t>(parameter.index)];
+        return used_anywhere && used_[number] == 0 && (*used_anywhere)[number] == 0;
     };
     std::vector<nn::Parameter*> to_copy;
     for (nn::Parameter* parameter : bucket.parameters) {
@@ -160,7 +159,7 @@ void Ddp::finish_bucket(Bucket& bucket) {
             continue;
         }
         if (!parameter->grad.defined())  // another rank used it, or it was freed as it entered
-            parameter->grad = context_.allocator->empty(parameter->shape, DType::float32,
+            parameter->grad = context_.allocator->empty(parameter->shape, copies_.precision().stored,
                                                         MemoryCategory::gradients, parameter->name + " grad");
         to_copy.push_back(parameter);
     }
@@ -168,7 +167,7 @@ void Ddp::finish_bucket(Bucket& bucket) {
     const ComputeEvent event(context_.recorder, *context_.allocator, "ddp.copy_from_bucket", bucket.name);
     for (nn::Parameter* parameter : to_copy) {
         const Tensor part = part_of(*parameter);
-        if (part.dtype() == DType::float32)
+        if (part.dtype() == parameter->grad.dtype())
             event->copy(parameter->grad.flat(), part.flat());
         else
             event->cast(parameter->grad.flat(), part.flat());

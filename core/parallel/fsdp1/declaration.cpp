@@ -1,14 +1,17 @@
 #include "core/parallel/declaration.h"
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <numeric>
 #include <utility>
 
+#include "core/base/error.h"
 #include "core/mesh/mesh_offers.h"
 #include "core/parallel/fsdp1/fsdp1.h"
 #include "core/parallel/mixed_precision_key.h"
 #include "core/parallel/unit_keys.h"
+#include "core/parallel/units.h"
 
 namespace meshscope::parallel {
 namespace {
@@ -87,9 +90,31 @@ void refuse_dims(const StrategyOptions& options, const StrategyUse& use, std::ve
             {mesh::offer_of_data_dims(use.shape, use.names, {{ranks}}, {"shard"}), instead("hybrid_shard")});
 }
 
+/// PyTorch: "Must flatten tensors with uniform `requires_grad` when `use_orig_params=False`".
+void refuse_mixed_units(const StrategyOptions& options, const StrategyUse& use, std::vector<Refusal>& found) {
+    nn::Model* const model = options.fsdp1.use_orig_params ? nullptr : use.model();
+    if (model == nullptr || !use.sure("use_orig_params") || !use.sure("units")) return;
+    const bool by_size = options.units.empty() && options.unit_min_elements() > 0;
+    try {
+        for (const UnitPlan& plan :
+             plan_units(*model, by_size ? units_by_size(*model, options.unit_min_elements()) : options.units,
+                        by_size ? NoUnits::root_only : NoUnits::layers)) {
+            const auto frozen =
+                std::ranges::count_if(plan.parameters, [](const nn::Parameter* p) { return p->frozen; });
+            if (frozen == 0 || frozen == std::ssize(plan.parameters)) continue;
+            found.push_back({.key = "use_orig_params",
+                             .message = {"scenario.frozen_flat_unit", {{"unit", plan.name}}},
+                             .hint = {"scenario.hint.frozen_flat_unit", {}}});
+            return;
+        }
+    } catch (const InvalidArgument&) {  // told where units are read
+    }
+}
+
 std::vector<Refusal> fsdp1_refusals(const StrategyOptions& options, const StrategyUse& use) {
     std::vector<Refusal> found;
     refuse_wrap(options, use, found);
+    refuse_mixed_units(options, use, found);
     if (!use.mesh_known) return found;
     const mesh::Shape sizes = use.data_sizes();
     const bool whole =

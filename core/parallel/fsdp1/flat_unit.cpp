@@ -1,5 +1,7 @@
 #include "core/parallel/fsdp1/flat_unit.h"
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/parallel/read_into.h"
 #include "core/parallel/record_ownership.h"
@@ -21,6 +23,9 @@ FlatUnit::FlatUnit(std::string name, std::vector<nn::Parameter*> parameters, con
     for (const nn::Parameter* parameter : parameters_) sizes.push_back(tensor::count(parameter->shape));
     layout_ = FlatLayout::of(sizes, alignment, comm_.shard ? comm_.shard->size() : 1);
     pieces_ = layout_.pieces(rank());
+    trains_ = std::ranges::any_of(parameters_, [](const nn::Parameter* p) { return !p->frozen; });
+    if (trains_)
+        for (nn::Parameter* parameter : parameters_) parameter->in_trained_flat = parameter->frozen;
 }
 
 void FlatUnit::load(const InitialValues& values) {
@@ -104,7 +109,7 @@ Tensor FlatUnit::flatten_gradients() {
 }
 
 void FlatUnit::reduce_gradients() {
-    if (empty()) return;
+    if (empty() || !trains_) return;
     const Tensor flat = flatten_gradients();
     reduced_ = flat;
     trace::Recorder* recorder = context_.recorder;
@@ -169,10 +174,12 @@ void FlatUnit::drop_stale_gather() {
 
 void FlatUnit::append_gradients(std::vector<Tensor>& gradients) const {
     if (empty()) return;
-    if (!grad_.defined())
+    if (!grad_.defined() && trains_)
         throw InvalidArgument({"parallel.no_gradient", {{"parameter", parameters_.front()->name}}});
     for (const FlatLayout::Piece& piece : pieces_)
-        gradients.push_back(grad_.slice(piece.first_in_shard, piece.elements));
+        gradients.push_back(parameters_[piece.parameter]->frozen
+                                ? Tensor()
+                                : grad_.slice(piece.first_in_shard, piece.elements));
 }
 
 void FlatUnit::drop_gradients() {

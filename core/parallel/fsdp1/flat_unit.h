@@ -33,6 +33,10 @@ struct FlatComm {
 
 /// FSDP1's FlatParamHandle: a unit's parameters as one flat array, of which each rank keeps a shard.
 ///
+/// Of a unit that is frozen whole nothing is reduced. Where only some of its parameters are, all gradients
+/// are computed and reduced, since they are one array, and those of frozen ones thrown away
+/// (Parameter::in_trained_flat).
+///
 /// Unlike FSDP2's unit nothing is copied after the gather: its output is the memory that the parameters are
 /// views of. Life: sharded → unshard() → wait_for_unshard() → reshard() → the same for backward →
 /// reduce_gradients() → settle(). Source: torch/distributed/fsdp/_flat_param.py, _runtime_utils.py.
@@ -44,6 +48,7 @@ class FlatUnit {
 
     const std::string& name() const { return name_; }
     bool empty() const { return parameters_.empty(); }
+    bool trains() const { return trains_; }
 
     void load(const InitialValues& values);
     /// One entry a piece; `owned` as LocalParameter says.
@@ -81,6 +86,7 @@ class FlatUnit {
     Tensor shard_;  ///< this rank's part; all of it when nothing is cut
     Tensor flat_;   ///< whole, while it is there
     bool whole_ = false;
+    bool trains_ = false;  ///< at least one parameter is not frozen
     comm::Work gather_;
     comm::Work reduction_;  ///< the last collective of the reduction under way
     Stream reduction_stream_ = Stream::reduce_scatter;

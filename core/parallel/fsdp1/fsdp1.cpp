@@ -23,6 +23,21 @@ constexpr FlatRules kZero3Rules{"zero3.gather.forward",           "zero3.gather.
                                 "zero3.reduce_scatter.gradients", "fsdp1.all_reduce.replicas",
                                 "zero.all_reduce.gradients",      "zero.grad_norm.all_reduce"};
 
+/// ZeRO-3's units, cut where they hold frozen and trained parameters: each part is gathered by itself, and
+/// gradients are reduced of what is trained alone.
+std::vector<UnitPlan> uniform_units(std::vector<UnitPlan> plans) {
+    std::vector<UnitPlan> uniform;
+    for (UnitPlan& plan : plans) {
+        UnitPlan frozen = plan;
+        frozen.name += " (frozen)";
+        std::erase_if(plan.parameters, [](const nn::Parameter* p) { return p->frozen; });
+        std::erase_if(frozen.parameters, [](const nn::Parameter* p) { return !p->frozen; });
+        if (!frozen.parameters.empty()) uniform.push_back(std::move(frozen));
+        if (!plan.parameters.empty() || plan.is_root) uniform.push_back(std::move(plan));
+    }
+    return uniform;
+}
+
 }  // namespace
 
 Fsdp1::Fsdp1(const RankContext& context, nn::Model& model, Fsdp1Options options)
@@ -33,11 +48,13 @@ Fsdp1::Fsdp1(const RankContext& context, nn::Model& model, Fsdp1Options options)
     const int64_t alignment =
         options_.use_orig_params ? kAlignmentBytes / bytes_per_element(options_.precision.param) : 1;
     const NoUnits none = by_size ? NoUnits::root_only : NoUnits::layers;
-    for (UnitPlan& plan : plan_units(model_, options_.units, none)) {
+    std::vector<UnitPlan> plans = plan_units(model_, options_.units, none);
+    if (options_.zero_names) plans = uniform_units(std::move(plans));
+    for (UnitPlan& plan : plans) {
         auto state = std::make_unique<State>();
         state->unit =
             std::make_unique<FlatUnit>(plan.name, std::move(plan.parameters), context_, comm_, alignment);
-        state->modules = plan.modules.size();
+        state->modules = plan.modules;
         state->is_root = plan.is_root;
         if (!state->unit->empty())
             hang_hooks(plan.modules, {.pre_forward = [this, &unit = *state] { pre_forward(unit); },
@@ -129,10 +146,12 @@ void Fsdp1::prefetch_forward(const State& state) {
 }
 
 void Fsdp1::post_forward(State& state) {
-    if (state.ran_forward < state.modules) return;
+    if (state.ran_forward < state.modules.size()) return;
     post_forward_order_.push_back(&state);
     reshard(state, frees_after_forward(options_.strategy) && (options_.free_root || !state.is_root));
-    state.needs_backward_unshard = true;
+    // PyTorch hangs it on outputs that need a gradient.
+    state.needs_backward_unshard =
+        std::ranges::any_of(state.modules, [](const nn::Module* m) { return m->output_needs_grad; });
 }
 
 void Fsdp1::pre_backward(State& state) {
@@ -154,11 +173,11 @@ void Fsdp1::prefetch_backward(const State& state) {
 }
 
 void Fsdp1::post_backward(State& state) {
-    if (++state.ran_backward < state.modules) return;
+    if (++state.ran_backward < state.modules.size()) return;
     // Without a reduction shard_grad_op keeps the parameters for the next micro-batch: PyTorch's heuristic.
     reshard(state, sync_ || frees_after_forward(options_.strategy));
     if (options_.backward_prefetch == BackwardPrefetch::post) prefetch_backward(state);
-    if (!sync_) return;
+    if (!sync_ || !state.unit->trains()) return;
     if (reducing_) reducing_->settle();  // frees the gradients that were on their way
     state.unit->reduce_gradients();
     reducing_ = state.unit.get();
@@ -168,7 +187,11 @@ void Fsdp1::after_backward(const Pass&) {
     first_pass_ = false;
     if (reducing_) reducing_->settle();
     reducing_ = nullptr;
-    for (auto& state : states_) state->unit->drop_stale_gather();
+    for (auto& state : states_) {
+        state->unit->drop_stale_gather();
+        if (state->ran_backward == 0)  // backward did not reach it: nothing below is trained
+            reshard(*state, sync_ || frees_after_forward(options_.strategy));
+    }
     if (trace::Recorder* recorder = context_.recorder) {
         recorder->depend(Stream::compute, recorder->last_event(Stream::reduce_scatter));
         recorder->depend(Stream::compute, recorder->last_event(Stream::all_reduce));

@@ -44,7 +44,7 @@ class Fsdp1 final : public Strategy {
     /// A unit and where its modules stand in the present pass.
     struct State {
         std::unique_ptr<FlatUnit> unit;
-        std::size_t modules = 0;
+        std::vector<nn::Module*> modules;
         bool is_root = false;
         std::size_t ran_forward = 0, ran_backward = 0;
         bool needs_forward_unshard = false, needs_backward_unshard = false, prefetched = false;

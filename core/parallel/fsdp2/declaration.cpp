@@ -171,6 +171,7 @@ const Declaration kFsdp2{
     .in_pipelines = true,
     .shares_between_stages = [](const StrategyOptions& o) { return !o.fsdp2.cpu_offload; },
     .hybrid_word = "hsdp",
+    .stores_bfloat16 = true,
     .zero_stage = [](const StrategyOptions&) { return 3; },
     .offloads = [](const StrategyOptions& o) { return o.fsdp2.cpu_offload; },
     .refusals = fsdp2_refusals,

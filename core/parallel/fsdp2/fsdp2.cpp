@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/parallel/gradient_norm.h"
@@ -25,6 +28,7 @@ Fsdp2::Fsdp2(const RankContext& context, nn::Model& model, Fsdp2Options options)
                                       options_.force_sum_reduction);
 
     for (UnitPlan& plan : plan_units(model_, options_.units)) add_unit(std::move(plan));
+    order_by_modules();
     model_.hooks.post_forward.push_back([this](nn::Module&) {
         // The last gather's buffer has served its overlap.
         if (context_.recorder) {
@@ -51,6 +55,21 @@ ReshardAfterForward Fsdp2::after_forward_of(const UnitPlan& plan, std::size_t in
     if (after.parts == 1) after = {false, 0};
     if (!comm_.shard || after.parts == comm_.shard->size()) after.parts = 0;
     return after;
+}
+
+/// PyTorch's all_states: as named_modules() comes upon them.
+void Fsdp2::order_by_modules() {
+    std::map<const nn::Module*, State*> left;
+    for (const auto& state : states_)
+        if (!state->is_root)
+            for (const nn::Module* module : state->modules) left.emplace(module, state.get());
+    std::set<const State*> seen;
+    const auto visit = [&](const auto& self, const nn::Module& module) -> void {
+        if (const auto found = left.find(&module); found != left.end() && seen.insert(found->second).second)
+            in_module_order_.push_back(found->second);
+        for (const nn::Module* child : module.children()) self(self, *child);
+    };
+    visit(visit, model_);
 }
 
 void Fsdp2::add_unit(UnitPlan plan) {
@@ -146,6 +165,20 @@ void Fsdp2::post_backward(State& state) {
         state.unit->keep_gradients();
         return;
     }
+    // PyTorch hangs it on the gradients of the module's inputs: where none needs one, it comes when all of
+    // backward is over, the root's first and then in the order of modules.
+    const auto begins = [](const nn::Module* module) { return !module->input_needs_grad; };
+    state.put_off = !state.is_root && std::ranges::any_of(state.modules, begins);
+    if (state.put_off) return;
+    end_backward(state);
+    if (!state.is_root) return;
+    for (State* const late : in_module_order_) {
+        const bool partly = late->ran_backward > 0 && late->ran_backward < late->modules.size();
+        if (std::exchange(late->put_off, false) || partly) end_backward(*late);
+    }
+}
+
+void Fsdp2::end_backward(State& state) {
     if (options_.reshard_after_backward || sync_) state.unit->reshard();
     if (sync_ || options_.gradient_sync != GradientSync::last)
         state.unit->reduce_gradients(sync_ || options_.gradient_sync == GradientSync::every);
@@ -182,8 +215,12 @@ void Fsdp2::reshard() {
 void Fsdp2::after_backward(const Pass& pass) {
     // The hooks of a backward in two halves ran in the first, before there were gradients to keep. (PyTorch's
     // W leaves them in the type they were computed in until the next post_backward.)
-    if (options_.pipeline)
-        for (auto& state : states_) state->unit->keep_gradients();
+    for (auto& state : states_) {
+        if (options_.pipeline)
+            state->unit->keep_gradients();
+        else if (state->ran_backward == 0 && (options_.reshard_after_backward || sync_))
+            state->unit->reshard();  // backward did not reach it: nothing below is trained
+    }
     if (options_.set_is_last_backward && !pass.last) return;
     for (auto& state : states_) {
         state->unit->finish_backward();
@@ -202,14 +239,18 @@ std::vector<Tensor> Fsdp2::gradients() const {
 
 double Fsdp2::gradient_norm() {
     const std::vector<Tensor> grads = gradients();
-    std::vector<float> squares(grads.size());
+    std::vector<float> squares;
+    std::vector<LocalParameter> trained;
     {
         const ComputeEvent event(context_.recorder, *context_.allocator, "grad_norm", "model");
-        for (std::size_t i = 0; i < grads.size(); ++i)
-            squares[i] = static_cast<float>(event->sum_of_squares(grads[i]));
+        for (std::size_t i = 0; i < grads.size(); ++i) {
+            if (!grads[i].defined()) continue;
+            squares.push_back(static_cast<float>(event->sum_of_squares(grads[i])));
+            trained.push_back(local_[i]);
+        }
     }
     if (comm_.shard) sum_over(*comm_.shard, squares, "clip.grad_norm.all_reduce", context_);
-    return model_norm(std::vector<double>(squares.begin(), squares.end()), local_, context_);
+    return model_norm(std::vector<double>(squares.begin(), squares.end()), trained, context_);
 }
 
 void Fsdp2::after_step() {

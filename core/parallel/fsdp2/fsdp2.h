@@ -49,15 +49,18 @@ class Fsdp2 final : public Strategy {
         std::vector<nn::Module*> modules;
         bool is_root = false;
         std::size_t ran_forward = 0, ran_backward = 0;
+        bool put_off = false;  ///< its backward is over, what follows waits for the root's
         std::vector<std::size_t> post_forward_indices;  ///< its places in post_forward_order_
     };
 
     void add_unit(UnitPlan plan);
+    void order_by_modules();
     ReshardAfterForward after_forward_of(const UnitPlan& plan, std::size_t index) const;
     void pre_forward(State& state);
     void post_forward(State& state);
     void pre_backward(State& state);
     void post_backward(State& state);
+    void end_backward(State& state);
     void prefetch_before(State& state);
     void prefetch_neighbours(const State& state, int32_t units, int64_t direction, std::string_view rule);
 
@@ -66,6 +69,7 @@ class Fsdp2 final : public Strategy {
     Fsdp2Options options_;
     UnitComm comm_;
     std::vector<std::unique_ptr<State>> states_;  ///< the root last
+    std::vector<State*> in_module_order_;         ///< all but the root, by their first modules
     std::vector<LocalParameter> local_;           ///< in the order of Model::parameters()
     std::vector<std::pair<std::size_t, std::size_t>>
         source_;  ///< local_[i] is parameter second of unit first

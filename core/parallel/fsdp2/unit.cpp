@@ -15,9 +15,15 @@ Unit::Unit(std::string name, std::vector<nn::Parameter*> parameters, const RankC
     for (nn::Parameter* parameter : parameters) {
         Sharded s{parameter, {parameter->shape.at(0), shard_ranks()}, 1, {}, {}, {}};
         s.row_elements = tensor::count(parameter->shape) / std::max<int64_t>(1, parameter->shape[0]);
-        local_elements_ += s.cut.rows_per_rank() * s.row_elements;
-        whole_elements_ += tensor::count(parameter->shape);
-        padding_elements_ += (s.cut.rows_per_rank() - s.cut.rows_of(shard_rank())) * s.row_elements;
+        const int64_t local = s.cut.rows_per_rank() * s.row_elements,
+                      padding = (s.cut.rows_per_rank() - s.cut.rows_of(shard_rank())) * s.row_elements;
+        local_elements_ += local;
+        padding_elements_ += padding;
+        if (!parameter->frozen) {
+            trained_local_ += local;
+            trained_padding_ += padding;
+            trained_whole_ += tensor::count(parameter->shape);
+        }
         sharded_.push_back(std::move(s));
     }
 }
@@ -28,7 +34,7 @@ void Unit::load(const InitialValues& values) {
         nn::Shape shape = s.parameter->shape;
         shape[0] = s.cut.rows_per_rank();
         s.padded = context_.allocator->zeros(
-            shape, DType::float32,
+            shape, comm_.precision.stored,
             comm_.cpu_offload ? MemoryCategory::offloaded : MemoryCategory::sharded_parameters,
             s.parameter->name + " shard");
         s.local = s.padded.narrow(0, s.cut.rows_of(shard_rank()));
@@ -48,7 +54,7 @@ void Unit::append_local(std::vector<LocalParameter>& local, bool owned) const {
 /// Where the shard can be gathered from: offloaded, a copy on the device.
 Tensor Unit::on_device(const Sharded& s) {
     if (!comm_.cpu_offload || s.padded.bytes() == 0) return s.padded.flat();
-    Tensor copy = context_.allocator->empty({s.padded.n_elements()}, DType::float32,
+    Tensor copy = context_.allocator->empty({s.padded.n_elements()}, s.padded.dtype(),
                                             MemoryCategory::temporaries, s.parameter->name + " shard copy");
     const ComputeEvent event(context_.recorder, *context_.allocator, "fsdp2.h2d", name_, Stream::copy);
     event->transfer(copy, s.padded.flat());

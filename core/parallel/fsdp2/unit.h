@@ -30,6 +30,9 @@ struct UnitComm {
 
 /// FSDP2's parameter group: the parameters of one unit, sharded together and gathered together.
 ///
+/// Frozen parameters are gathered with the others and leave no gradient: a reduce_scatter carries trained
+/// ones alone, and where there are none nothing is reduced.
+///
 /// With an integer reshard_after_forward each rank keeps 1/k of every parameter's padded rows between forward
 /// and backward, cut from the gathered whole, and backward gathers among k neighbours.
 ///
@@ -48,6 +51,7 @@ class Unit {
 
     const std::string& name() const { return name_; }
     bool empty() const { return sharded_.empty(); }
+    bool trains() const { return trained_local_ > 0; }
     void load(const InitialValues& values);
     void append_local(std::vector<LocalParameter>& local, bool owned) const;
 
@@ -106,7 +110,10 @@ class Unit {
     std::vector<Sharded> sharded_;
     int64_t local_elements_ = 0;    ///< of this rank's part on the wire, padding included
     int64_t padding_elements_ = 0;  ///< of this rank's part
-    int64_t whole_elements_ = 0;    ///< of the unit's parameters, no padding
+    // Of the trained parameters, whose gradients travel:
+    int64_t trained_local_ = 0;    ///< elements of this rank's part, padding included
+    int64_t trained_padding_ = 0;  ///< of this rank's part
+    int64_t trained_whole_ = 0;    ///< no padding
     bool whole_ = false;
     comm::Work gather_;  ///< under way, not waited for yet
     Tensor gather_buffer_;

@@ -11,16 +11,17 @@ namespace meshscope::parallel {
 Tensor Unit::copy_gradients_in() {
     for (Sharded& s : sharded_)
         if (s.kept.defined() && s.parameter->grad.defined()) keep(s);
-    const Tensor input = context_.allocator->empty({local_elements_ * shard_ranks()}, comm_.precision.reduce,
+    const Tensor input = context_.allocator->empty({trained_local_ * shard_ranks()}, comm_.precision.reduce,
                                                    MemoryCategory::communication, "reduce_scatter " + name_);
     const ComputeEvent event(context_.recorder, *context_.allocator, "fsdp2.chunk_cat", name_);
     int64_t at = 0;
     for (Sharded& s : sharded_) {
+        if (s.parameter->frozen) continue;
         const Tensor& grad = s.kept.defined() ? s.kept : s.parameter->grad;
         if (!grad.defined())
             throw InvalidArgument({"parallel.no_gradient", {{"parameter", s.parameter->name}}});
         tensor::spread_parts(event.kernels(), input,
-                             {.first = at, .stride = local_elements_, .count = shard_ranks()},
+                             {.first = at, .stride = trained_local_, .count = shard_ranks()},
                              s.padded.n_elements(), grad.flat(),
                              [&s](int64_t r) { return s.cut.rows_of(r) * s.row_elements; });
         at += s.padded.n_elements();
@@ -64,6 +65,7 @@ void Unit::reduce_gradients(bool all_reduce) {
     if (empty()) return;
     trace::Recorder* recorder = context_.recorder;
     wait_for_scatter();  // at most one reduce_scatter input is alive: compute waits
+    if (!trains()) return;
     if (comm_.cpu_offload && comm_.reducing) comm_.reducing->settle();  // its copy to the host begins
     settle();
     Tensor input = copy_gradients_in();
@@ -75,12 +77,12 @@ void Unit::reduce_gradients(bool all_reduce) {
         recorder->depend(Stream::reduce_scatter, recorder->last_event(Stream::compute));
     divide(input, comm_.divide.pre, comm_.shard ? Stream::reduce_scatter : Stream::compute);
     if (comm_.shard) {
-        reduced_ = context_.allocator->empty({local_elements_}, comm_.precision.reduce,
+        reduced_ = context_.allocator->empty({trained_local_}, comm_.precision.reduce,
                                              MemoryCategory::gradients, name_ + " sharded gradients");
         comm_.scatter = comm_.shard->reduce_scatter(reduced_, input, comm_.divide.scatter_op, {},
                                                     {.stream = Stream::reduce_scatter,
                                                      .cause = {"fsdp2.reduce_scatter.gradients", name_},
-                                                     .padding = input.n_elements() - whole_elements_,
+                                                     .padding = input.n_elements() - trained_whole_,
                                                      .factor = comm_.divide.premul});
         comm_.scatter_input = input;
         comm_.reducing = this;
@@ -97,7 +99,7 @@ void Unit::reduce_gradients(bool all_reduce) {
     reduction_ = comm_.replicate->all_reduce(reduced_, comm_.divide.all_reduce_op,
                                              {.stream = Stream::all_reduce,
                                               .cause = {"hsdp.all_reduce.replicas", name_},
-                                              .padding = padding_elements_});
+                                              .padding = trained_padding_});
 }
 
 /// Adds what earlier micro-batches scattered.
@@ -128,12 +130,12 @@ void Unit::settle() {
         return;
     }
     divide(reduced, comm_.divide.post, stream);
-    if (reduced.dtype() == DType::float32) {
+    if (reduced.dtype() == comm_.precision.stored) {
         take_gradients(reduced, stream);
         return;
     }
-    const Tensor cast = context_.allocator->empty(reduced.shape(), DType::float32, MemoryCategory::gradients,
-                                                  name_ + " sharded gradients");
+    const Tensor cast = context_.allocator->empty(reduced.shape(), comm_.precision.stored,
+                                                  MemoryCategory::gradients, name_ + " sharded gradients");
     {
         const ComputeEvent event(context_.recorder, *context_.allocator, "cast", name_, stream);
         event->cast(cast, reduced);
@@ -158,7 +160,7 @@ void Unit::finish_backward() {
 std::vector<Tensor> Unit::gradients() const {
     std::vector<Tensor> gradients;
     for (const Sharded& s : sharded_) {
-        if (!s.grad.defined())
+        if (!s.grad.defined() && !s.parameter->frozen)
             throw InvalidArgument({"parallel.no_gradient", {{"parameter", s.parameter->name}}});
         gradients.push_back(s.grad);
     }
@@ -172,11 +174,12 @@ void Unit::drop_gradients() {
 void Unit::take_gradients(const Tensor& reduced, Stream stream) {
     int64_t at = 0;
     for (Sharded& s : sharded_) {
+        if (s.parameter->frozen) continue;
         Tensor fresh = reduced.slice(at, s.local.n_elements());
         at += s.padded.n_elements();
         if (comm_.cpu_offload) {
             const Tensor host = context_.allocator->empty(
-                fresh.shape(), DType::float32, MemoryCategory::offloaded, s.parameter->name + " grad");
+                fresh.shape(), fresh.dtype(), MemoryCategory::offloaded, s.parameter->name + " grad");
             const ComputeEvent event(context_.recorder, *context_.allocator, "fsdp2.d2h", name_, stream);
             event->transfer(host, fresh);
             fresh = host;

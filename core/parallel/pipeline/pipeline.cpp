@@ -125,10 +125,12 @@ void Pipeline::perform(const Action& action) {
             return stage.backward_weight(step_, m);
         case ActionKind::send_f:
         case ActionKind::send_b:
+            if (action.kind == ActionKind::send_b && !stage.input_trains()) return;
             mark(action.kind == ActionKind::send_f ? Phase::forward : Phase::backward, m);
             return send(stage, m, action.kind == ActionKind::send_f);
         case ActionKind::recv_f:
         case ActionKind::recv_b:
+            if (action.kind == ActionKind::recv_b && !stage.output_trains()) return;
             mark(action.kind == ActionKind::recv_f ? Phase::forward : Phase::backward, m);
             return receive(stage, m, action.kind == ActionKind::recv_f);
         case ActionKind::unshard:
@@ -172,10 +174,10 @@ void Pipeline::backward(Stage& stage, int32_t microbatch, bool input_only) {
     Tensor grad;
     if (auto handed = local_gradients_.extract(key); !handed.empty())
         grad = std::move(handed.mapped());
-    else if (!stage.last())
+    else if (!stage.last() && stage.output_trains())
         grad = received(gradients_, key);
     stage.backward(step_, microbatch, std::move(grad), input_only);
-    if (!stage.first() && find(stage.index() - 1))
+    if (stage.input_trains() && find(stage.index() - 1))
         local_gradients_[{stage.index() - 1, microbatch}] = stage.take_input_grad(microbatch);
 }
 

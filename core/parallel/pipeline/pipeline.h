@@ -38,6 +38,9 @@ struct Setup {
 /// all_reduce over RankContext::embedding, or on the one rank that has both stages. Both copies are updated
 /// alike then. Source: megatron/core/distributed/finalize_model_grads.py, _allreduce_word_embedding_grads.
 ///
+/// Below the first trained parameter there is no backward, and no gradient is sent to a stage that has none:
+/// PyTorch's stages tell each other which tensors need one (stage.py, _StageMeta).
+///
 /// One difference from PyTorch: the first stage's I does the input gradients inside the stage, PyTorch leaves
 /// them to its W (stage.py, backward_one_chunk).
 class Pipeline final : public StepRunner {

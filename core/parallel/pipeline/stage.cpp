@@ -26,7 +26,17 @@ Stage::Stage(const RankContext& context, StagePlace place, std::unique_ptr<nn::M
       model_(std::move(model)),
       loss_(loss),
       in_flight_(static_cast<std::size_t>(place.microbatches)) {
+    const auto trained = [](const std::vector<nn::Parameter*>& parameters) {
+        return std::ranges::any_of(parameters, [](const nn::Parameter* p) { return !p->frozen; });
+    };
+    if (!first()) {
+        input_trains_ = trained(model_->embed_parameters());
+        for (int64_t i = 0; i < place_.layers.first; ++i)
+            input_trains_ = input_trains_ || trained(model_->layer_parameters(i));
+    }
     model_->keep_pieces(first(), place_.layers.first, place_.layers.end, last());
+    output_trains_ = input_trains_ ||
+                     std::ranges::any_of(model_->all_parameters(), [](const auto& p) { return !p->frozen; });
     strategy_ = make_strategy(*model_);
 }
 
@@ -59,7 +69,7 @@ void Stage::forward(int32_t step, int32_t microbatch, Tensor input, const Tensor
         context_.watcher->watch(tape);
         if (!first()) context_.watcher->received(input);
     }
-    if (!first()) flight.input = tape.leaf(std::move(input));
+    if (!first()) flight.input = input_trains_ ? tape.leaf(std::move(input)) : tape.input(std::move(input));
     tape.enter(*model_);
     nn::Variable stream = first() ? model_->embed(tape, strategy_->input(input)) : flight.input;
     for (int64_t i = place_.layers.first; i < place_.layers.end; ++i) stream = model_->layer(tape, i, stream);
@@ -99,17 +109,19 @@ void Stage::backward(int32_t step, int32_t microbatch, Tensor grad, bool input_o
         if (!last()) context_.watcher->received(grad);
     }
     const float seed = loss_.seed();
+    if (input_only && !output_trains_) return;
     if (input_only) {
         // Whatever the strategy hangs on the tape concerns finished gradients: those come with W.
         strategy_->before_backward({step, microbatch, false});
         last() ? tape.backward_input(flight.output, seed)
                : tape.backward_input(flight.output, std::move(grad));
-        if (!first()) flight.input_grad = tape.take_grad(flight.input);
+        if (input_trains_) flight.input_grad = tape.take_grad(flight.input);
         return;
     }
     const Pass pass = announce_backward(step, microbatch, true, tape);
-    last() ? tape.backward(flight.output, seed) : tape.backward(flight.output, std::move(grad));
-    if (!first()) flight.input_grad = tape.take_grad(flight.input);
+    if (output_trains_)
+        last() ? tape.backward(flight.output, seed) : tape.backward(flight.output, std::move(grad));
+    if (input_trains_) flight.input_grad = tape.take_grad(flight.input);
     flight.tape.reset();
     ++completed_;
     strategy_->after_backward(pass);
@@ -119,7 +131,7 @@ void Stage::backward_weight(int32_t step, int32_t microbatch) {
     InFlight& flight = at(microbatch);
     if (context_.watcher) context_.watcher->at(step, microbatch, Phase::backward);
     const Pass pass = announce_backward(step, microbatch, true, *flight.tape);
-    flight.tape->backward_weight();
+    if (output_trains_) flight.tape->backward_weight();
     flight.tape.reset();
     ++completed_;
     strategy_->after_backward(pass);

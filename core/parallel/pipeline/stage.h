@@ -41,6 +41,11 @@ class Stage {
 
     int32_t index() const { return place_.index; }
     bool first() const { return place_.index == 0; }
+    /// Whether what comes into it needs a gradient: something is trained in the stages before it. Where that
+    /// is not so no gradient is sent back.
+    bool input_trains() const { return input_trains_; }
+    /// The same of what it makes: where nothing up to here is trained, it has no backward.
+    bool output_trains() const { return output_trains_; }
     bool last() const { return place_.index == place_.stages - 1; }
     const std::string& name() const { return name_; }  ///< "stage 2"
     nn::Model& model() { return *model_; }
@@ -60,7 +65,8 @@ class Stage {
     /// B, or I when `input_only`, then W: `grad` is the gradient of the stage's output (unused by the last).
     void backward(int32_t step, int32_t microbatch, Tensor grad, bool input_only);
     void backward_weight(int32_t step, int32_t microbatch);
-    /// The gradient of the stage's input, once; defined after backward but for the first stage.
+    /// The gradient of the stage's input, once; undefined of the first stage, and where nothing below is
+    /// trained.
     Tensor take_input_grad(int32_t microbatch);
 
     /// At a step's begin: no micro-batch is under way.
@@ -85,6 +91,7 @@ class Stage {
     const StepLoss& loss_;
     std::unique_ptr<Strategy> strategy_;
     std::vector<InFlight> in_flight_;  ///< by micro-batch
+    bool input_trains_ = false, output_trains_ = false;
     int32_t completed_ = 0;            ///< backwards whose weight gradients are done
 };
 

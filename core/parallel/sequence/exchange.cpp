@@ -125,7 +125,7 @@ Variable gather_parts(Tape& tape, Variable x, int tensor_dim, int64_t size, comm
     node.backward_input = [x, tensor_dim, &group, rule = rules.backward](Tape& t, const Tensor& grad) {
         if (t.needs_grad(x)) t.accumulate(x, Exchange(t, group).reduce_scatter(grad, tensor_dim, rule));
     };
-    return tape.append(std::move(node), whole, tape.needs_grad(x));
+    return tape.append(std::move(node), whole);
 }
 
 Variable scatter_sum(Tape& tape, Variable x, int tensor_dim, comm::ProcessGroup& group, ExchangeRules rules) {
@@ -137,7 +137,7 @@ Variable scatter_sum(Tape& tape, Variable x, int tensor_dim, comm::ProcessGroup&
     node.backward_input = [x, tensor_dim, size, &group, rule = rules.backward](Tape& t, const Tensor& grad) {
         t.accumulate(x, Exchange(t, group).all_gather(grad, tensor_dim, size, rule));
     };
-    return tape.append(std::move(node), part, tape.needs_grad(x));
+    return tape.append(std::move(node), part);
 }
 
 Variable gather_for_all(Tape& tape, Variable x, int tensor_dim, int64_t size, comm::ProcessGroup& group,
@@ -149,7 +149,7 @@ Variable gather_for_all(Tape& tape, Variable x, int tensor_dim, int64_t size, co
     node.backward_input = [x, tensor_dim, &group](Tape& t, const Tensor& grad) {
         t.accumulate(x, Exchange(t, group).own_part(grad, tensor_dim));
     };
-    return tape.append(std::move(node), whole, tape.needs_grad(x));
+    return tape.append(std::move(node), whole);
 }
 
 }  // namespace meshscope::parallel

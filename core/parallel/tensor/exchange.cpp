@@ -34,7 +34,7 @@ Variable share_input(Tape& tape, Variable x, comm::ProcessGroup& group) {
     node.backward_input = [x, &group](Tape& t, const Tensor& grad_output) {
         t.accumulate(x, all_reduced(t, grad_output, ReduceOp::sum, group, "tp.colwise.input_grad"));
     };
-    return tape.append(std::move(node), tape.value(x), true);
+    return tape.append(std::move(node), tape.value(x));
 }
 
 Variable sum_partial(Tape& tape, Variable x, comm::ProcessGroup& group, std::string_view rule) {
@@ -45,7 +45,7 @@ Variable sum_partial(Tape& tape, Variable x, comm::ProcessGroup& group, std::str
     node.name = "tp.sum_partial";
     node.inputs = {x};
     node.backward_input = [x](Tape& t, const Tensor& grad_output) { t.accumulate(x, grad_output); };
-    return tape.append(std::move(node), sum, tape.needs_grad(x));
+    return tape.append(std::move(node), sum);
 }
 
 }  // namespace meshscope::parallel

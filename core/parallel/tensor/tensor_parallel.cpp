@@ -117,14 +117,35 @@ void TensorParallel::cut_copies(nn::Linear& linear, int64_t copies) {
     for (nn::Parameter* parameter : {&linear.weight(), linear.bias()}) {
         if (parameter == nullptr) continue;
         cut_parameter(*parameter, 0, tp.size(), tp.rank().value, copies);
-        parameter->map_grad = [&group = *context_.tp_parts.at(copies), name = parameter->name](
-                                  Tape&, const Tensor& grad) {
-            group.all_reduce(grad, ReduceOp::sum, {.cause = {"tp.kv_copies.sum", name}, .async_op = false});
-        };
+        sum_over_copies(*parameter, copies);
     }
+    cut_adapters(linear, 0, copies);
+}
+
+/// A column-wise layer's B has the rows of W's outputs that are here, a row-wise layer's A the columns of its
+/// inputs. The other matrix is whole on every rank, and each has a share of its gradient: that is summed.
+void TensorParallel::cut_adapters(nn::Linear& linear, int32_t tensor_dim, int64_t copies) {
+    const nn::Linear::Lora* const lora = linear.lora();
+    if (lora == nullptr) return;
+    comm::ProcessGroup& group = *context_.along(mesh::Role::tp);
+    nn::Parameter& part = tensor_dim == 0 ? lora->b->weight() : lora->a->weight();
+    nn::Parameter& whole = tensor_dim == 0 ? lora->a->weight() : lora->b->weight();
+    cut_parameter(part, tensor_dim, group.size(), group.rank().value, copies);
+    if (copies > 1) sum_over_copies(part, copies);
+    whole.map_grad = [&group, name = whole.name](Tape&, const Tensor& grad) {
+        group.all_reduce(grad, ReduceOp::sum, {.cause = {"tp.lora.sum", name}, .async_op = false});
+    };
+}
+
+void TensorParallel::sum_over_copies(nn::Parameter& parameter, int64_t copies) {
+    parameter.map_grad = [&group = *context_.tp_parts.at(copies), name = parameter.name](Tape&,
+                                                                                         const Tensor& grad) {
+        group.all_reduce(grad, ReduceOp::sum, {.cause = {"tp.kv_copies.sum", name}, .async_op = false});
+    };
 }
 
 void TensorParallel::connect_column_wise(nn::Linear& linear, bool input_is_whole) {
+    if (!linear.weight().box.cut()) cut_adapters(linear, 0, 1);
     cut(linear.weight(), 0);  // unless share_heads() did
     if (linear.bias()) cut(*linear.bias(), 0);
     if (!input_is_whole) linear.map_input = whole_input();
@@ -132,6 +153,7 @@ void TensorParallel::connect_column_wise(nn::Linear& linear, bool input_is_whole
 
 void TensorParallel::connect_row_wise(nn::Linear& linear) {
     comm::ProcessGroup& group = *context_.along(mesh::Role::tp);
+    cut_adapters(linear, 1, 1);
     cut(linear.weight(), 1);
     linear.bias_after_map_output = true;  // once, not once a rank
     if (!options_.sequence_parallel) {
@@ -198,12 +220,12 @@ void TensorParallel::sum_partial_gradients(std::span<const Tensor> gradients,
     std::vector<Tensor> shares;
     int64_t n = 0;
     for (std::size_t i = 0; i < gradients.size(); ++i) {
-        if (!partial_.contains(parameters[i].parameter)) continue;
+        if (!partial_.contains(parameters[i].parameter) || !gradients[i].defined()) continue;
         shares.push_back(gradients[i].flat());
         n += gradients[i].n_elements();
     }
     if (n == 0) return;
-    const Tensor flat = context_.allocator->empty({n}, DType::float32, MemoryCategory::communication,
+    const Tensor flat = context_.allocator->empty({n}, shares.front().dtype(), MemoryCategory::communication,
                                                   "gradients of the norms");
     const auto copy = [&](bool in) {
         const ComputeEvent event(context_.recorder, *context_.allocator, in ? "sp.copy_in" : "sp.copy_out",

@@ -53,6 +53,9 @@ class TensorParallel {
     void connect_column_wise(nn::Linear& linear, bool input_is_whole);
     /// Cuts wk or wv so that `copies` neighbours share each head.
     void cut_copies(nn::Linear& linear, int64_t copies);
+    void sum_over_copies(nn::Parameter& parameter, int64_t copies);
+    /// LoRA's matrices beside a layer that is cut along `tensor_dim` of W ("tp.lora.sum").
+    void cut_adapters(nn::Linear& linear, int32_t tensor_dim, int64_t copies);
     void connect_row_wise(nn::Linear& linear);
     void connect_tokens(nn::Model& model);
     void connect_head(nn::Model& model, nn::Linear& head);

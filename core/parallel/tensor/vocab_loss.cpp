@@ -59,7 +59,7 @@ Variable vocab_cross_entropy(Tape& tape, Variable logits, const Tensor& targets,
         }
         t.accumulate(logits, std::move(grad));
     };
-    return tape.append(std::move(node), loss, tape.needs_grad(logits));
+    return tape.append(std::move(node), loss);
 }
 
 }  // namespace meshscope::parallel

@@ -24,7 +24,8 @@ Zero::Zero(const RankContext& context, nn::Model& model, ZeroStage stage, const 
 
 void Zero::make_buckets(const std::optional<double>& bucket_cap_mb) {
     std::vector<nn::Parameter*> arriving;  // backward reaches the last parameters first
-    for (const auto& parameter : model_.all_parameters()) arriving.push_back(parameter.get());
+    for (const auto& parameter : model_.all_parameters())
+        if (!parameter->frozen) arriving.push_back(parameter.get());
     std::ranges::reverse(arriving);
     std::vector<int64_t> bytes;
     for (const nn::Parameter* parameter : arriving)
@@ -35,7 +36,7 @@ void Zero::make_buckets(const std::optional<double>& bucket_cap_mb) {
     const auto shared =
         std::ranges::find_if(arriving, [](const nn::Parameter* parameter) { return parameter->shared; });
     const auto alone = shared == arriving.end() ? -1 : static_cast<int32_t>(shared - arriving.begin());
-    place_.resize(arriving.size());
+    place_.resize(model_.all_parameters().size());
     for (const std::vector<int32_t>& positions :
          assign_buckets(bytes, BucketCaps::of(bucket_cap_mb), alone)) {
         Bucket bucket;
@@ -62,6 +63,18 @@ void Zero::load(const InitialValues& values) {
             local_.push_back({bucket.parameters[piece.parameter],
                               updated.slice(piece.first_in_shard, piece.elements), piece.first_in_parameter,
                               true});
+    }
+    load_frozen(values);
+}
+
+void Zero::load_frozen(const InitialValues& values) {
+    for (const auto& parameter : model_.all_parameters()) {
+        if (!parameter->frozen) continue;
+        parameter->value = context_.allocator->empty(parameter->shape, precision_.param,
+                                                     MemoryCategory::parameters, parameter->name);
+        read_into(parameter->value, values, *parameter, 0);
+        record_numbers(context_, "", *parameter, 0, tensor::count(parameter->shape), 0, false);
+        local_.push_back({parameter.get(), parameter->value, 0, group_.rank() == GroupRank{0}});
     }
 }
 
@@ -179,6 +192,7 @@ std::vector<Tensor> Zero::gradients() const {
     for (const Bucket& bucket : buckets_)
         for (const FlatLayout::Piece& piece : bucket.pieces)
             gradients.push_back(bucket.gradient_part.slice(piece.first_in_shard, piece.elements));
+    gradients.resize(local_.size());  // frozen ones have none
     return gradients;
 }
 

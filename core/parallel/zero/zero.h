@@ -33,6 +33,9 @@ struct ZeroOptions {
 /// Bytes a rank, Ψ parameters, N ranks, float32 and Adam: 4Ψ + 4Ψ + 8Ψ/N, and 4Ψ + 4Ψ/N + 8Ψ/N. Sent in a
 /// step: 2·(N-1)/N · 4Ψ, as DDP's.
 ///
+/// Frozen parameters lie in no bucket: each is whole on every rank, in `param`, and the first rank answers
+/// for it.
+///
 /// Mixed precision, as the paper has it: all parameters in `param`, this rank's part in float32 too, which
 /// the optimizer updates and the parameters are copied from before they are gathered; gradients, fresh in
 /// `param`, are summed, kept and sent in `reduce`, and the optimizer gets float32. With gradients in
@@ -74,6 +77,7 @@ class Zero final : public Strategy {
     void settle(Bucket& bucket);
     void gather_parameters();
     void read_values(Bucket& bucket, const InitialValues& values);
+    void load_frozen(const InitialValues& values);
     Tensor part_of(const Bucket& bucket) const;  ///< of `values`, this rank's
 
     RankContext context_;

@@ -26,8 +26,15 @@ std::vector<std::vector<std::size_t>> partition_by_size(std::span<const int64_t>
 ZeroRedundancy::ZeroRedundancy(const RankContext& context, nn::Model& model, DdpOptions ddp)
     : context_(context), group_(*context.groups.at(0)), model_(model), ddp_(context, model, std::move(ddp)) {
     std::vector<int64_t> elements;
-    for (const auto& parameter : model.all_parameters()) elements.push_back(tensor::count(parameter->shape));
+    std::vector<std::size_t> trained;
+    for (const auto& parameter : model.all_parameters()) {
+        if (parameter->frozen) continue;
+        trained.push_back(static_cast<std::size_t>(parameter->index));
+        elements.push_back(tensor::count(parameter->shape));
+    }
     parts_ = partition_by_size(elements, group_.size());
+    for (std::vector<std::size_t>& part : parts_)
+        for (std::size_t& i : part) i = trained[i];
 }
 
 void ZeroRedundancy::load(const InitialValues& values) {
@@ -38,12 +45,16 @@ void ZeroRedundancy::load(const InitialValues& values) {
         local_.push_back(ddp_.local_parameters()[i]);
         local_.back().owned = true;
     }
+    if (group_.rank() != GroupRank{0}) return;
+    for (const LocalParameter& each : ddp_.local_parameters())
+        if (each.parameter->frozen) local_.push_back(each);  // nobody updates it: the first rank answers
 }
 
 std::vector<Tensor> ZeroRedundancy::gradients() const {
     const std::vector<Tensor> all = ddp_.gradients();
     std::vector<Tensor> mine;
     for (const std::size_t i : parts_[static_cast<std::size_t>(group_.rank().value)]) mine.push_back(all[i]);
+    mine.resize(local_.size());  // frozen ones have none
     return mine;
 }
 

@@ -14,7 +14,7 @@
 #include "core/parallel/model_declaration.h"
 #include "core/parallel/tensor/placement.h"
 #include "core/run/checkpoint/folder.h"
-#include "core/tensor/kernels.h"
+#include "core/tensor/host_access.h"
 
 namespace meshscope::run::checkpoint {
 namespace {
@@ -84,6 +84,12 @@ Identity identity_of(const scenario::Scenario& scenario) {
     const nn::ModelSpec& model = scenario.model;
     if (!model.full_attention.empty())  // entries() has no lists and no tables
         identity.emplace_back("model.full_attention", listed(model.full_attention));
+    if (!model.lora_targets.empty()) {
+        std::string targets;
+        for (const std::string& target : model.lora_targets)
+            targets += (targets.empty() ? "" : ", ") + target;
+        identity.emplace_back("model.lora_targets", std::move(targets));
+    }
     if (const tensor::RopeScaling& scaling = model.rope_scaling;
         scaling.kind != tensor::RopeScaling::Kind::none)
         identity.emplace_back("model.rope_scaling", std::to_string(static_cast<int>(scaling.kind)) + ", " +
@@ -231,7 +237,7 @@ std::vector<float> Checkpoint::whole(const std::string& name) const {
 }
 
 void Checkpoint::restore_array(const std::string& name, const parallel::LocalParameter& local,
-                               const tensor::Tensor& array, tensor::Allocator& allocator) const {
+                               const tensor::Tensor& array) const {
     const auto found = by_name_.find(name);
     const Shape& shape = parallel::whole_shape(*local.parameter);
     if (found == by_name_.end() || found->second->shape != shape)
@@ -243,11 +249,10 @@ void Checkpoint::restore_array(const std::string& name, const parallel::LocalPar
         read_chunk(*found->second, chunk, rest.first(n));
         rest = rest.subspan(n);
     }
-    allocator.device().kernels().upload(array, numbers);
+    tensor::write_floats(array, numbers);
 }
 
-int32_t Checkpoint::restore(parallel::StepRunner& runner, nn::Optimizer& optimizer,
-                            tensor::Allocator& allocator) const {
+int32_t Checkpoint::restore(parallel::StepRunner& runner, nn::Optimizer& optimizer) const {
     if (same_strategy_) runner.remember(manifest_.strategy_state);
     const std::vector<parallel::LocalParameter>& locals = runner.local_parameters();
     std::map<std::string, int64_t> steps(manifest_.optimizer_steps.begin(), manifest_.optimizer_steps.end());
@@ -256,20 +261,19 @@ int32_t Checkpoint::restore(parallel::StepRunner& runner, nn::Optimizer& optimiz
         const std::string& parameter = locals[i].parameter->name;
         // Under another strategy every rank goes on from copy 0, which load() has put in place.
         const int32_t copy = same_strategy_ ? locals[i].copy : 0;
-        if (copy > 0)
-            restore_array(copy_key(model_key(parameter), copy), locals[i], locals[i].value, allocator);
+        if (copy > 0) restore_array(copy_key(model_key(parameter), copy), locals[i], locals[i].value);
+        if (locals[i].parameter->frozen) continue;  // it has no state, whatever it had
         optimizer.resume(i, steps[parameter]);
         const nn::Optimizer::State& state = optimizer.states()[i];
         for (std::size_t s = 0; s < names.size() && state.steps > 0; ++s)
             restore_array(copy_key(state_key(parameter, names[s]), copy), locals[i],
-                          s == 0 ? state.first : state.second, allocator);
+                          s == 0 ? state.first : state.second);
     }
     if (!same_strategy_) return manifest_.steps;
     for (const parallel::KeptState& kept : runner.kept())
         for (std::size_t i = 0; i < locals.size(); ++i)
             if (kept.arrays[i].defined())
-                restore_array(state_key(locals[i].parameter->name, kept.name), locals[i], kept.arrays[i],
-                              allocator);
+                restore_array(state_key(locals[i].parameter->name, kept.name), locals[i], kept.arrays[i]);
     return manifest_.steps;
 }
 

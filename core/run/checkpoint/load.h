@@ -43,8 +43,7 @@ class Checkpoint final : public parallel::InitialValues {
     void read(const nn::Parameter& parameter, int64_t first, std::span<float> numbers) const override;
     /// Puts the runner's memory and the optimizer's state in place, after the strategy loaded its
     /// parameters; slot i of the optimizer must be its local parameter i. Returns the steps done.
-    int32_t restore(parallel::StepRunner& runner, nn::Optimizer& optimizer,
-                    tensor::Allocator& allocator) const;
+    int32_t restore(parallel::StepRunner& runner, nn::Optimizer& optimizer) const;
 
   private:
     void check_identity(const Identity& identity) const;
@@ -52,7 +51,7 @@ class Checkpoint final : public parallel::InitialValues {
     void read_files();
     /// What of the saved array `name` belongs to `local` goes into `array`, shaped as the local parameter.
     void restore_array(const std::string& name, const parallel::LocalParameter& local,
-                       const tensor::Tensor& array, tensor::Allocator& allocator) const;
+                       const tensor::Tensor& array) const;
     void read_chunk(const SavedTensor& tensor, const Chunk& chunk, std::span<float> numbers) const;
 
     std::string folder_, manifest_path_;

@@ -250,7 +250,7 @@ void Saver::save_sharded(const std::string& folder, const RankState& state,
             if (!entry.has(locals[i]) || !state.answers_for(locals[i])) continue;
             const Tensor& from = entry.kind.array(state, i);
             std::vector<float> numbers(static_cast<std::size_t>(locals[i].value.n_elements()));
-            if (from.defined()) allocator_.device().kernels().download(numbers, from);
+            if (from.defined()) numbers = tensor::floats_of(from);
             std::span<const float> rest(numbers);
             for (const Chunk& chunk : chunks_of(locals[i])) {
                 const auto n = static_cast<std::size_t>(chunk.n_elements());
@@ -315,7 +315,7 @@ std::vector<float> Saver::gather(const std::vector<Layout>& layouts, std::size_t
     Tensor numbers = make(counts[static_cast<std::size_t>(group_.rank().value)]);
     int64_t at = 0;
     for (const Tensor& tensor : mine) {
-        kernels.copy(numbers.slice(at, tensor.n_elements()), tensor.flat());
+        kernels.cast(numbers.slice(at, tensor.n_elements()), tensor.flat());
         at += tensor.n_elements();
     }
     if (counts[0] != total) {  // else rank 0 holds all of it already
