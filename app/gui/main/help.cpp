@@ -32,7 +32,7 @@ Without a display
   --export FILE             what the window shows; FILE's ending says how: .png .svg .gif .mp4
                             .html (a page with the run inside: meshscope.html, docs/web.md)
   --steps 10:20             of a page: steps 10 to 19 alone
-  --force                   overwrite files of another kind too
+  --force                   overwrite files that meshscope did not write, too
   --render FOLDER           write frame_00000.png … there
   --from 0 --to 1           the part of the run to show, as fractions
                             A film (--render, .gif, .mp4) of a lesson plays its steps, each in its own view, without
@@ -90,7 +90,7 @@ constexpr const char* kChinese = R"(meshscope-app：一步一步看一次分布�
   --export FILE             导出看到的画面，格式由 FILE 的后缀决定：.png .svg .gif .mp4
                             .html（包含这次运行的网页，见 docs/web.md 的 meshscope.html）
   --steps 10:20             网页里只要第 10 到 19 步
-  --force                   即使同名文件是别的类型，也覆盖它
+  --force                   即使同名文件不是 meshscope 写的，也覆盖它
   --render FOLDER           把 frame_00000.png … 写到那里
   --from 0 --to 1           运行的哪一段，用比例表示
                             课程的影片（--render、.gif、.mp4）依次播放课程的每一步，各用自己的视图，不含提问。
