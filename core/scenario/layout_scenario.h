@@ -9,7 +9,7 @@
 
 namespace meshscope::scenario {
 
-/// Why no scenario says what a planned job does, if so: adapters of LoRA ("plan.no_scenario_lora").
+/// Why a planned job is not written as a scenario, if so: adapters of LoRA ("plan.no_scenario_lora").
 std::optional<Message> why_no_scenario(const estimate::Job& job);
 
 /// A planned layout as a scenario that predict and the window can play: the model, the mesh in the order of
