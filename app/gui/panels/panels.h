@@ -81,6 +81,7 @@ void note_shapes(Memory& memory, const view::Picture& picture, Point origin);
 void tab_stops(Ui& ui, Memory& memory, const view::Picture& picture, Point origin,
                std::span<const std::string_view> kinds);
 /// Draws a picture in a region with hover, click and copy, at `origin`.
-void picture_panel(Ui& ui, Memory& memory, const std::string& id, const view::Picture& picture, Point origin);
+void picture_panel(Ui& ui, Memory& memory, const std::string& id, const view::Picture& picture, Point origin,
+                   bool clicks = true);
 
 }  // namespace meshscope::panels

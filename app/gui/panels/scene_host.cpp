@@ -54,8 +54,8 @@ void tab_stops(Ui& ui, Memory& memory, const view::Picture& picture, Point origi
     }
 }
 
-void picture_panel(Ui& ui, Memory& memory, const std::string& id, const view::Picture& picture,
-                   Point origin) {
+void picture_panel(Ui& ui, Memory& memory, const std::string& id, const view::Picture& picture, Point origin,
+                   bool clicks) {
     render(ui, picture, origin);
     note_shapes(memory, picture, origin);
     ImGui::SetCursorScreenPos(ui.px(origin));
@@ -63,7 +63,7 @@ void picture_panel(Ui& ui, Memory& memory, const std::string& id, const view::Pi
     const bool pressed = ImGui::InvisibleButton(
         "##picture", {std::max(1.0F, ui.px(picture.width)), std::max(1.0F, ui.px(picture.height))});
     ImGui::PopID();
-    if (!ImGui::IsItemHovered()) return;
+    if (!clicks || !ImGui::IsItemHovered()) return;
     const ImVec2 mouse = ImGui::GetIO().MousePos;
     const auto under = hit(picture, {mouse.x / ui.scale - origin.x, mouse.y / ui.scale - origin.y});
     if (under) {

@@ -42,13 +42,6 @@ Actions zoom_to_step(const Ui& ui, const view::Id& id, bool twice) {
     return {session::SetRange{at.begin_ns, at.end_ns}};
 }
 
-/// A button that changes something at each press: of a double click the first does.
-template <class Kind>
-Actions once(const Ui&, const view::Id&, bool twice) {
-    if (twice) return {};
-    return {Kind{}};
-}
-
 Actions without_faults(const Ui&, const view::Id&, bool twice) {
     if (twice) return {};
     return {session::ask_without_faults()};

@@ -98,6 +98,12 @@ const time::Clock& clock_of(const Ui& ui, const session::Document& document);
 Actions select_rank(const Ui& ui, const view::Id& id, bool twice);
 Actions select_event(const Ui& ui, const view::Id& id, bool twice);  ///< the cursor goes there, if it is not
 Actions go_to_event(const Ui& ui, const view::Id& id, bool twice);   ///< the cursor goes there
+/// For targets: a button that changes something at each press. Of a double click the first does.
+template <class Kind>
+Actions once(const Ui&, const view::Id&, bool twice) {
+    if (twice) return {};
+    return {Kind{}};
+}
 std::string rank_status(const Ui& ui, Memory& memory, const view::Id& id);
 std::string event_status(const Ui& ui, Memory& memory, const view::Id& id);
 /// "rank 1 · all_gather net1 · 2.1 µs": an event of a run on a clock; "" where there is none.

@@ -1,6 +1,7 @@
 #include "app/gui/session/actions.h"
 
 #include <algorithm>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -118,6 +119,8 @@ struct Applier {
             s.error.reset();
         } else if (s.loading) {
             (*this)(CancelLoading{});
+        } else if (s.refused_move) {
+            s.refused_move.reset();
         } else if (s.facts_drawer) {
             s.facts_drawer = false;
         } else if (!s.live && s.sandbox && s.sandbox->saving) {
@@ -299,10 +302,16 @@ struct Applier {
         if (s.sandbox) s.sandbox->draft.edit(a.changes, a.typing);
     }
     void operator()(const UndoEdit&) const {
-        if (s.sandbox && s.sandbox->open) s.sandbox->draft.undo();
+        if (s.sandbox && s.sandbox->open)
+            s.sandbox->draft.undo();
+        else
+            undo_move(s);
     }
     void operator()(const RedoEdit&) const {
-        if (s.sandbox && s.sandbox->open) s.sandbox->draft.redo();
+        if (s.sandbox && s.sandbox->open)
+            s.sandbox->draft.redo();
+        else
+            redo_move(s);
     }
     void start(std::optional<RunRequest> request) const {
         if (!request) return;
@@ -318,6 +327,23 @@ struct Applier {
         effects.stop_run = true;
     }
     void operator()(const AskWhatIf& a) const { start(what_if_request(s, a)); }
+    void operator()(const MoveBlock& a) const {
+        const auto grid = movable_grid(s);
+        if (grid == nullptr || a.move.lane >= grid->lanes.size() ||
+            a.move.from >= grid->lanes[a.move.lane].blocks.size())
+            return;
+        const MoveTried tried = try_move(s, *grid, a.move);
+        if (tried.refusal.refused()) s.refused_move = a.move;
+        if (tried.asks) start(what_if_request(s, *tried.asks));
+    }
+    void operator()(const NudgeBlock& a) const {
+        const Nudged nudged = nudge(s, a.direction);
+        s.refused_move = nudged.refused;
+        if (nudged.asks) start(what_if_request(s, *nudged.asks));
+    }
+    void operator()(const UsualOrder&) const {
+        if (const auto asked = usual_order(s)) start(what_if_request(s, *asked));
+    }
     void operator()(const AskCall& a) const { start(call_request(s, a)); }
     void operator()(const AskSave& a) const {
         if (s.sandbox) s.sandbox->saving = a.form;
@@ -333,6 +359,7 @@ struct Applier {
     void operator()(const ShowRunning& a) const { s.running = a.running; }
     void operator()(const RunEnded& a) const {
         if (!s.document) return;  // closed meanwhile
+        if (a.request.what_if == kMovedBlock) return add_moved(s, a.request, a.document);
         add_run(s, a);
         if (!a.request.what_if.empty()) return;
         const bool compares = s.view == view::ViewKind::compare;
@@ -387,11 +414,16 @@ void apply(AppState& state, const Action& action, Effects& effects) {
     const int64_t before = state.cursor.t_ns, rested = resting_time(state);
     const auto pinned = std::pair(state.selection.event_rank, state.selection.event);
     const auto document = state.document;
+    const auto on_show = std::tuple(state.view, state.forms, state.selection.rank);
     std::visit(Applier{state, effects}, action.any());
     if (state.document != document) {
         state.stretch.reset();
         state.beat.reset();
     }
+    if (state.document != document || state.cursor.t_ns != before ||
+        std::pair(state.selection.event_rank, state.selection.event) != pinned ||
+        std::tuple(state.view, state.forms, state.selection.rank) != on_show)
+        state.refused_move.reset();
     // The cursor has left the selected event, or is about to: picture and facts are of what is under it
     // again.
     if (moves_cursor(action) && state.selection.event && resting_time(state) != rested &&

@@ -242,9 +242,10 @@ using AnyAction = std::variant<
     OpenBeside, AddDocument, BringToFront, SelectInRun, CloseRun, SetLaneRank, ShowError, ShowLoading,
     CancelLoading, SetReducedMotion, SetPlain, ToggleExport, StartExport, AskReplace, CancelExport,
     ShowExporting, TogglePalette, TogglePresenter, ToggleNotes, CopyView, CopyCommand, Remember,
-    RestoreViewpoint, OfferLessons, WantPictures, ShowLessonPicture, OpenMesh, ShowFilm, AskPath, Tick, ToggleSandbox,
-    StartExercise, EditSandbox, UndoEdit, RedoEdit, RunSandbox, StopRun, AskWhatIf, AskCall, AskSave,
-    SaveSandbox, ShowRunning, RunEnded, RunRefused, SaveEnded, StartLive, LetGo, StopLive, ShowLive>;
+    RestoreViewpoint, OfferLessons, WantPictures, ShowLessonPicture, OpenMesh, ShowFilm, AskPath, Tick,
+    ToggleSandbox, StartExercise, EditSandbox, UndoEdit, RedoEdit, RunSandbox, StopRun, AskWhatIf, AskCall,
+    AskSave, SaveSandbox, ShowRunning, RunEnded, RunRefused, SaveEnded, MoveBlock, NudgeBlock, UsualOrder,
+    StartLive, LetGo, StopLive, ShowLive>;
 
 /// Any of them. How a variant of so many kinds is copied, moved and put away is compiled once, not in every
 /// panel that acts.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/gui/session/document.h"
+#include "app/gui/session/moved_block.h"
 #include "app/gui/session/sandbox_state.h"
 #include "app/gui/view/algorithms_choice.h"
 #include "app/gui/view/beats.h"
@@ -237,6 +238,8 @@ struct AppState {
     std::vector<SandboxState> other_sandboxes;  ///< with edits, of runs that are not in front
     std::optional<Running> running;             ///< of the sandbox or of a what-if question
     std::vector<WhatIfRun> what_ifs;            ///< answers, while their runs are among `runs`
+    std::optional<MovedRuns> moved;             ///< runs made by moving a pipeline's blocks
+    std::optional<BlockMove> refused_move;      ///< why it cannot be is told beside the block
 
     std::optional<LiveState> live;  ///< a run whose ranks are held: its panel stands before the sandbox
 

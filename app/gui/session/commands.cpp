@@ -72,6 +72,12 @@ Done op_of_layer(const AppState& s) {
     return next ? Done(SelectEvent{*next, true}) : Done();
 }
 
+/// The selected block of a pipeline's grid in another place.
+template <int by>
+Done nudged_block(const AppState& s) {
+    return !s.running && block_is_selected(s) ? Done(NudgeBlock{by}) : Done();
+}
+
 bool in_sandbox(const AppState& s) {
     return s.sandbox && s.sandbox->open;
 }
@@ -167,6 +173,11 @@ std::vector<Command> looking() {
          }},
         {"keys.op_back", {{Key::left_bracket}}, op_of_layer<-1>},
         {"keys.op_on", {{Key::right_bracket}}, op_of_layer<1>},
+        {"keys.block_earlier", {both(Key::left)}, nudged_block<-1>},
+        {"keys.block_later", {both(Key::right)}, nudged_block<1>},
+        {"keys.usual_order",
+         {},
+         [](const AppState& s) { return has_own_order(s) && !s.running ? Done(UsualOrder{}) : Done(); }},
         {"keys.traffic_op",
          {{Key::o}},
          [](const AppState& s) { return in_traffic(s) ? Done(SetTraffic{next_op(s)}) : Done(); }},
@@ -185,8 +196,12 @@ std::vector<Command> others() {
         {"keys.export", {control(Key::e)}, opened<ToggleExport>},
         {"keys.sandbox", {{Key::e}}, opened<ToggleSandbox>},
         {"keys.run", {control(Key::enter)}, edited<RunSandbox>},
-        {"keys.undo", {control(Key::z)}, edited<UndoEdit>},
-        {"keys.redo", {both(Key::z)}, edited<RedoEdit>},
+        {"keys.undo",
+         {control(Key::z)},
+         [](const AppState& s) { return in_sandbox(s) || can_undo_move(s) ? Done(UndoEdit{}) : Done(); }},
+        {"keys.redo",
+         {both(Key::z)},
+         [](const AppState& s) { return in_sandbox(s) || can_redo_move(s) ? Done(RedoEdit{}) : Done(); }},
         {"keys.live",
          {},
          [](const AppState& s) { return in_sandbox(s) && !s.live ? Done(StartLive{}) : Done(); }},

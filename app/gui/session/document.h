@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/gui/sandbox/pipeline_order.h"
 #include "app/gui/view/compare_figures.h"
 #include "app/gui/view/run_end.h"
 #include "app/gui/view/state.h"
@@ -94,6 +95,7 @@ struct Document {
     time::Clock modelled, measured;
     time::Profile hardware = time::classroom();  ///< that `modelled` plays the run under
     std::string schedule;  ///< of its pipeline: "1F1B"; "" without one
+    std::shared_ptr<const sandbox::PipelineOrder> order;  ///< in which its pipeline works; null without one
     std::vector<LessonStep> steps;
     std::vector<LessonSection> before;  ///< shown above the first step
     std::vector<QuizCard> quizzes;

@@ -283,8 +283,10 @@ std::shared_ptr<const Document> make_document(std::shared_ptr<const trace::Trace
     document->end = view::run_end(*document->trace, trains ? of->steps : -1);
     if (document->end) document->end->has_faults = of != nullptr && !of->faults.empty();
     document->traits = run_traits(document->trace->info, of);
-    if (of != nullptr && of->parallel.pipeline.shape)
+    if (of != nullptr && of->parallel.pipeline.shape) {
         document->schedule = parallel::pipeline::name(of->parallel.pipeline.shape->kind);
+        document->order = sandbox::PipelineOrder::of(*of);
+    }
     if (scenario != nullptr) add_lesson(*document, *scenario, variants);
     document->end_is_taught = !document->steps.empty() && !scenario->faults.empty();
     return document;

@@ -212,6 +212,7 @@ void show(AppState& s, std::shared_ptr<const Document> document) {
     // What is opened anew begins anew.
     s.document.reset();
     s.left_lessons.clear();
+    s.moved.reset();
     if (document) {
         s.runs.push_back(document);
         s.lane_ranks.emplace_back();

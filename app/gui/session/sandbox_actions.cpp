@@ -105,8 +105,11 @@ std::optional<RunRequest> what_if_request(const AppState& s, const AskWhatIf& as
     if (!s.document || s.running || scenario_text(*s.document).empty()) return {};
     std::vector<std::string> keys;
     for (const sandbox::Change& change : asked.changes) keys.push_back(change.key);
-    // "63_hsdp · faults" would be taken for the run that has them.
+    // "63_hsdp · faults" would be taken for the run that has them. Of blocks moved again and again the name
+    // stays that of the first move.
+    const bool again = asked.id == kMovedBlock && can_undo_move(s);
     const std::string name = asked.id == kWithoutFaults ? s.document->name + " · faults = []"
+                             : again                    ? s.document->name
                                                         : sandbox::run_name(s.document->name, keys);
     return RunRequest{sandbox::changed_text(scenario_text(*s.document), asked.changes),
                       s.document->trace->info.scenario_path, name, asked.id, s.document};

@@ -50,7 +50,7 @@ class PipelinePicture {
 
     Picture draw() {
         p_.grow();
-        float y = legend(header());
+        float y = moves(legend(header()));
         if (shown_.empty()) y = p_.nothing(p_.say("view.pipeline.empty"), {kPad, y});
         widest_ = 0;
         for (const Shown& run : shown_) widest_ = std::max(widest_, length(*run.grid));
@@ -117,6 +117,31 @@ class PipelinePicture {
                    Face::caption, room);
         if (!words.empty()) p_.text(words, {kPad, y}, Face::caption, Token::warn);
         return y + p_.line_height(Face::caption) + 8;
+    }
+
+    /// What can be done with blocks, and undone.
+    float moves(float y) {
+        if (p_.watched() || shown_.empty()) return y;
+        std::vector<Chip> chips;
+        if (options_.moving) chips.push_back({p_.say("sandbox.stop"), {"stop_move"}});
+        if (options_.can_undo) chips.push_back({p_.say("view.pipeline.undo"), {"undo_move"}});
+        if (options_.can_redo) chips.push_back({p_.say("view.pipeline.redo"), {"redo_move"}});
+        if (!options_.usual.empty())
+            chips.push_back(
+                {p_.say("view.pipeline.usual", {arg("schedule", options_.usual)}), {"usual_order"}});
+        const float right = in_.size.width - kPad, wide = chips_width(p_, chips);
+        const float left = kPad + (chips.empty() ? 0 : wide + 12), line = p_.line_height(Face::caption);
+        std::vector<std::string> words;
+        if (options_.moving) words = {p_.say("view.pipeline.moving")};
+        if (options_.movable && !options_.moving)
+            words = {p_.say("view.pipeline.drag"), p_.say("view.pipeline.drag.short")};
+        const std::string said = words.empty() ? "" : p_.fit(words, Face::caption, right - left);
+        if (chips.empty() && said.empty()) return y;
+        const float below = chips.empty() ? y + line : draw_chips(p_, chips, {kPad, y}, right);
+        p_.layer = 5;
+        if (!said.empty())
+            p_.text(said, {left, y + (chips.empty() ? 0 : (kChip - line) / 2)}, Face::caption, Token::soft);
+        return below + 8;
     }
 
     float lane_height(float y) const {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/gui/panels/block_drag.h"
 #include "app/gui/panels/picture_renderer.h"
 #include "app/gui/panels/views.h"
 #include "app/gui/view/pipeline_blocks.h"
@@ -41,9 +42,10 @@ bool shows_grid(const Ui& ui, Memory& memory) {
 }
 
 /// What a run is called there: its schedule, and which of the runs with it.
-std::string grid_name(const session::Document& run, const session::AppState& state) {
+std::string grid_name(const Ui& ui, const session::Document& run) {
     if (run.schedule.empty()) return run.name;
-    return state.runs.size() > 1 ? run.schedule + " · " + run.name : run.schedule;
+    const std::string own = run.order->own() ? " · " + ui.say("view.pipeline.own_order") : std::string();
+    return run.schedule + own + (ui.state.runs.size() > 1 ? " · " + run.name : std::string());
 }
 
 /// Below lie the variants that the lesson's step shows, then the other runs that are open and have a
@@ -53,10 +55,15 @@ view::Picture grid(const Ui& ui, view::Size size) {
     view::PipelineOptions options;
     options.slots = s.forms.in(view::Form::grid);
     options.sums = !ui.quiz_mask.open();
-    options.name = grid_name(*s.document, s);
+    options.name = grid_name(ui, *s.document);
+    options.movable = session::movable_grid(s, ui.memo) != nullptr;
+    options.moving = s.running && s.running->what_if == session::kMovedBlock;
+    options.can_undo = session::can_undo_move(s);
+    options.can_redo = session::can_redo_move(s);
+    if (session::has_own_order(s) && !s.running) options.usual = s.document->schedule;
     for (const auto& run : runs_beside(ui))
         if (view::has_pipeline(*run->trace, ui.memo))
-            options.beside.push_back({grid_name(*run, s), *run->trace, clock_of(ui, *run)});
+            options.beside.push_back({grid_name(ui, *run), *run->trace, clock_of(ui, *run)});
     return view::pipeline_view(view_input(ui, size.width, size.height), options);
 }
 
@@ -70,7 +77,11 @@ Actions grid_on_clock(const Ui&, const view::Id& id, bool) {
             session::SetClock{static_cast<time::ClockKind>(id.a)}};
 }
 
-constexpr Target kTargets[] = {{"grid_clock", grid_on_clock}};
+constexpr Target kTargets[] = {{"grid_clock", grid_on_clock},
+                               {"undo_move", once<session::UndoEdit>},
+                               {"redo_move", once<session::RedoEdit>},
+                               {"usual_order", once<session::UsualOrder>},
+                               {"stop_move", once<session::StopRun>}};
 
 /// What was just chosen comes into view; after that the lanes stay where the reader puts them.
 void follow_selection(const Ui& ui, Memory& memory, const view::Input& input,
@@ -186,8 +197,19 @@ void lanes(Ui& ui, Memory& memory, Rect box, bool alone) {
     turn_wheel(ui, drawing, scroll);
 }
 
-void scene(Ui& ui, Memory& memory, Rect box, bool alone) {
-    if (shows_grid(ui, memory)) return scrolling_scene(ui, memory, box, alone);
+/// The grid, whose blocks can be taken to other places.
+void grid_scene(Ui& ui, Memory& memory, Rect box) {
+    ui.panel = "timeline";
+    Region region(ui, "scene", box);
+    const view::Picture drawn = grid(ui, {box.w, box.h});
+    const Point origin{box.x, region.top()};
+    picture_panel(ui, memory, "timeline", drawn, origin, !drags_block(memory));
+    drag_block(ui, memory, drawn, origin);
+    if (drawn.height > box.h + 1) region.content_ends(region.top() + drawn.height);
+}
+
+void scene(Ui& ui, Memory& memory, Rect box, bool /*alone*/) {
+    if (shows_grid(ui, memory)) return grid_scene(ui, memory, box);
     lanes(ui, memory, box, true);
 }
 
