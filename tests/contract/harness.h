@@ -86,10 +86,7 @@ inline std::vector<std::byte> bytes_of(const Tensor& t) {
     tensor::read_bytes(bytes.data(), t);
     return bytes;
 }
-inline std::vector<float> floats_of(const Tensor& t) {
-    const tensor::HostNumbers<float> data(t);
-    return {data.begin(), data.end()};
-}
+using tensor::floats_of;
 
 /// The hops of each event, by its id.
 inline std::vector<std::vector<trace::Hop>> hops_of_events(const trace::RankRecord& record) {
