@@ -21,7 +21,7 @@ class Showing(InFolder):
         hsdp()  # whose own folder is not one that a test looks for
         self.page = self.folder / "site" / "meshscope.html"
         self.page.parent.mkdir()
-        self.page.write_text('<p>page</p><script type="text/plain" id="record"></script>')  # as app/web/page.html has it
+        self.page.write_text('<!DOCTYPE html><p>page</p><script type="text/plain" id="record"></script>')  # as app/web/page.html has it
         (self.folder / "tmp").mkdir()
         self.opened, self.displayed = [], []
         display = types.ModuleType("IPython.display")
@@ -57,7 +57,7 @@ class Showing(InFolder):
         with mock.patch.dict(sys.modules, self.notebook):
             self.assertIsNone(meshscope.show("hsdp", height=500))
             meshscope.show(url="https://course.example/m.html")
-        copy = "meshscope_pages/meshscope-bcda79d5.html"
+        copy = "meshscope_pages/meshscope-6cf774eb.html"
         self.assertEqual((self.folder / copy).read_text(), self.page.read_text())
         self.assertIn(f'<iframe src="{copy}#lesson=hsdp&amp;embed=1" width="100%" height="500"', self.displayed[0])
         self.assertIn('<iframe src="https://course.example/m.html#embed=1" ', self.displayed[1])
@@ -70,9 +70,9 @@ class Showing(InFolder):
             with mock.patch.object(showing, "_LARGEST_OUTPUT", 10):
                 meshscope.show(hsdp())
         page = html.unescape(re.search(r'srcdoc="(.*?)" width', self.displayed[0], re.S)[1])
-        self.assertRegex(page, r'^<p>page</p><script type="text/plain" id="record" data-name="run.mscope" data-place="lang=zh">[A-Za-z0-9+/=]+</script>$')
+        self.assertRegex(page, r'^<!DOCTYPE html><!-- meshscope --><p>page</p><script type="text/plain" id="record" data-name="run.mscope" data-place="lang=zh">[A-Za-z0-9+/=]+</script>$')
         copy = re.search(r'src="(meshscope_pages/run-[0-9a-f]{8}\.html)#embed=1"', self.displayed[1])[1]
-        self.assertEqual((self.folder / copy).read_text(encoding="utf-8")[:11], "<p>page</p>")
+        self.assertEqual((self.folder / copy).read_text(encoding="utf-8")[:44], "<!DOCTYPE html><!-- meshscope --><p>page</p>")
         self.assertEqual(os.listdir(self.folder / "tmp"), [])
 
     def test_copies_take_no_files_place(self):

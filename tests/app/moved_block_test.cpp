@@ -38,7 +38,8 @@ std::shared_ptr<const view::PipelineGrid> step_grid(const session::Document& run
 /// "F0 B0 F1 …" of a rank in step 1.
 std::string order_of(const session::Document& run, std::size_t lane) {
     std::string text;
-    for (const view::PipelineBlock& block : step_grid(run)->lanes[lane].blocks)
+    const auto grid = step_grid(run);
+    for (const view::PipelineBlock& block : grid->lanes[lane].blocks)
         text += (text.empty() ? "" : " ") + std::string(view::block_letter(block.kind)) +
                 std::to_string(block.microbatch);
     return text;
@@ -67,7 +68,8 @@ std::shared_ptr<const session::Document> show_grid(Harness& app) {
 }
 
 view::Point middle(const Harness& app, std::size_t lane, std::size_t block) {
-    const view::PipelineLane& of = step_grid(*app.state().document)->lanes[lane];
+    const auto grid = step_grid(*app.state().document);
+    const view::PipelineLane& of = grid->lanes[lane];
     return app.shape("event", of.rank, of.blocks[block].first);
 }
 
@@ -113,7 +115,7 @@ TEST_CASE("a block that is dragged to a place where it can stand is run there, u
     const auto before = show_grid(app);
     const view::Point from = middle(app, 3, 1), behind = middle(app, 3, 2);  // B0 behind F1
     app.stage().take_effects();
-    app.drag(from, {behind.x + 60, behind.y});
+    app.drag(from, {behind.x + 6, behind.y});
     CHECK(app.state().running);
     const auto run = answer(app);
     CHECK(order_of(*run, 3).starts_with("F0 F1 B0 B1"));

@@ -4,6 +4,9 @@
 
 #include "app/gui/panels/layout.h"
 #include "app/gui/panels/views.h"
+#include "app/gui/session/moved_block.h"
+#include "app/gui/session/runner.h"
+#include "app/gui/session/sandbox_actions.h"
 #include "app/gui/session/session.h"
 #include "harness.h"
 #include "tests/test.h"
@@ -43,6 +46,33 @@ TEST_CASE("the facts of every view are copied as text, those that are pictures t
 }
 
 namespace {
+
+/// The kinds of shapes that a pipeline's grid draws while a moved block is run, when it was, and when that is
+/// undone.
+void add_moved_block(std::set<std::string>& drawn) {
+    const session::Document& lesson = *test::lesson("75_pipeline");
+    session::RunRequest plain;
+    plain.text = session::scenario_text(lesson);
+    plain.path = lesson.trace->info.scenario_path;
+    plain.name = "plain";
+    Harness app(1600, 900);
+    app.open(session::run_text(plain, {}, nullptr));
+    app.stage().act(session::SetView{view::ViewKind::timeline});
+    app.stage().act(session::SetForm{view::Form::grid});
+    app.stage().act(session::MoveBlock{{3, 1, 2}});
+    const auto look = [&] {
+        app.frames(2);
+        for (const auto& place : app.stage().memory().shapes) drawn.insert(place.id.kind);
+    };
+    look();
+    const auto asked = app.stage().take_effects().run;
+    REQUIRE(asked);
+    app.stage().act(session::ShowRunning{});
+    app.stage().act(session::RunEnded{*asked, session::run_text(*asked, {}, nullptr)});
+    look();
+    app.stage().act(session::UndoEdit{});
+    look();
+}
 
 /// The kinds of shapes that a view draws in the middle of some lessons, in a wide window and in a narrow one.
 std::set<std::string> drawn_kinds(view::ViewKind kind) {
@@ -84,6 +114,7 @@ std::set<std::string> drawn_kinds(view::ViewKind kind) {
                 look();
             }
         }
+    if (kind == view::ViewKind::timeline) add_moved_block(drawn);
     return drawn;
 }
 

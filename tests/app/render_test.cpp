@@ -12,6 +12,7 @@
 #include "app/gui/window/film.h"
 #include "app/gui/window/shell_line.h"
 #include "core/base/error.h"
+#include "core/base/file_kind.h"
 #include "harness.h"
 #include "tests/folder.h"
 #include "tests/test.h"
@@ -133,13 +134,13 @@ TEST_CASE("a film being written touches no other file, and leaves the process's 
         second.add(frame);
         second.add(frame);
         first.finish();
-        CHECK(content(mp4).size() == 12);
+        CHECK(content(mp4).size() == 12 + kMp4Mark.size());
         second.finish();
-        CHECK(content(mp4).size() == 24);
+        CHECK(content(mp4).size() == 24 + kMp4Mark.size());
         window::Film dropped(keeps, mp4, 2, 2, 30);
         dropped.add(frame);
     }
-    CHECK(content(mp4).size() == 24);
+    CHECK(content(mp4).size() == 24 + kMp4Mark.size());
     CHECK(content(other) == "mine");
     // Only what was there and the film: no part is left.
     CHECK(std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()) == 3);
@@ -152,7 +153,7 @@ TEST_CASE("a film being written touches no other file, and leaves the process's 
             }(),
             IoError);
     }
-    CHECK(content(mp4).size() == 24);
+    CHECK(content(mp4).size() == 24 + kMp4Mark.size());
 }
 
 TEST_CASE("an ffmpeg that fails is an error with the film's name, and leaves nothing half done") {

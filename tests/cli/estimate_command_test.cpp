@@ -122,7 +122,7 @@ TEST_CASE("a plan is written as a page too, in the form of its ending, and never
     CHECK(told.out.find("FSDP 8") != std::string::npos);
     CHECK(plan(path, llama()).exit_code == 0);  // its own kind of file is replaced
     REQUIRE(plan(page, llama()).exit_code == 0);
-    CHECK(program::content(page).starts_with("<!DOCTYPE html>\n<html lang=\"en\">"));
+    CHECK(program::content(page).starts_with("<!DOCTYPE html>\n<!-- meshscope -->\n<html lang=\"en\">"));
     CHECK(program::content(page).find("<td>FSDP 8</td>") != std::string::npos);
     CHECK(plan(folder.file("plan.txt"), llama()).exit_code == 2);
     std::ofstream(folder.file("notes.md")) << "# My notes\n";

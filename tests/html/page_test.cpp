@@ -8,6 +8,7 @@
 
 #include "app/html/packed_text.h"
 #include "core/base/error.h"
+#include "core/base/file_kind.h"
 #include "core/trace/trace_bytes.h"
 #include "tests/folder.h"
 #include "tests/test.h"
@@ -72,9 +73,13 @@ std::string refused(const std::function<void()>& act) {
 
 }  // namespace
 
-TEST_CASE("a page is the template with the record in its place, byte for byte") {
+TEST_CASE("a page is the template with its mark and with the record in its place, byte for byte") {
     const std::string bytes = trace::trace_bytes(trace::example::merged());
-    const std::string page = written(bytes, {"a.mscope", {{"view", "memory"}, {"step", "3"}}});
+    const std::string made = written(bytes, {"a.mscope", {{"view", "memory"}, {"step", "3"}}});
+    // The mark stands behind the doctype.
+    const std::string doctype = "<!DOCTYPE html>", mark(kXmlMark);
+    REQUIRE(made.starts_with(doctype + mark));
+    const std::string page = doctype + made.substr(doctype.size() + mark.size());
     const std::string whole = test::content(template_path());
     const std::size_t place = whole.find(html::kEmptyRecord);
     REQUIRE(place != std::string::npos);
@@ -87,7 +92,7 @@ TEST_CASE("a page is the template with the record in its place, byte for byte") 
                               std::regex("^<script type=\"text/plain\" id=\"record\" data-name=\"a.mscope\" "
                                          "data-place=\"view=memory&amp;step=3\">([A-Za-z0-9+/=]*)</script>")));
     CHECK(unpacked(found[1]) == bytes);
-    CHECK(written(bytes, {"a.mscope", {{"view", "memory"}, {"step", "3"}}}) == page);
+    CHECK(written(bytes, {"a.mscope", {{"view", "memory"}, {"step", "3"}}}) == made);
     // A page with a record in it takes no second one.
     const Folder folder;
     folder.write("full.html", page);

@@ -125,7 +125,7 @@ void each(const Writer& writer, const Files& old, Plan plan,
 
 /// What the folder holds for a writer before it begins: files of its own kind, or any others.
 Files old_files(const Writer& writer, const Sources& sources) {
-    if (writer.name == "perfetto") return {{"p.json", "[\"an older export\"]"}};
+    if (writer.name == "perfetto") return {{"p.json", R"({"written_by":"meshscope","traceEvents":[]})"}};
     if (writer.name == "csv") {  // an export of a trace without rows: its line of names
         const std::string rows = test::content(sources.folder.file("c.csv"));
         return {{"c.csv", rows.substr(0, rows.find('\n') + 1)}};

@@ -74,7 +74,7 @@ std::string plan_text(const std::function<void(nlohmann::ordered_json&)>& change
 
 }  // namespace
 
-TEST_CASE("a model written as [model] reads back the same, of every configuration there is") {
+TEST_CASE("a model written as a scenario's table reads back the same, of every configuration there is") {
     int read = 0;
     for (const auto& entry : std::filesystem::directory_iterator(test::golden_folder() + "/model_config")) {
         if (entry.path().extension() != ".json") continue;

@@ -1,6 +1,7 @@
 #include "app/gui/session/moved_block.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "app/gui/session/app_state.h"
@@ -18,11 +19,29 @@ using view::PipelineBlock;
 using view::PipelineGrid;
 using view::PipelineLane;
 
+const time::Clock& clock_of(const AppState& s, const Document& run) {
+    return s.clock == time::ClockKind::measured ? run.measured : run.modelled;
+}
+
+/// The step at the cursor.
+int32_t step_of(const AppState& s, const Document& run, view::Memo* memo) {
+    return std::max(0, view::step_at(*run.trace, clock_of(s, run), s.cursor.t_ns, memo));
+}
+
+std::shared_ptr<const PipelineGrid> grid_of(const AppState& s, const Document& run, int32_t step,
+                                            view::Memo* memo) {
+    return view::pipeline_grid(*run.trace, clock_of(s, run), view::focus_rank(*run.trace, s.selection), step,
+                               memo);
+}
 std::shared_ptr<const PipelineGrid> grid_of(const AppState& s, const Document& run, view::Memo* memo) {
-    const time::Clock& clock = s.clock == time::ClockKind::measured ? run.measured : run.modelled;
-    const int32_t step = view::step_at(*run.trace, clock, s.cursor.t_ns, memo);
-    return view::pipeline_grid(*run.trace, clock, view::focus_rank(*run.trace, s.selection),
-                               std::max(0, step), memo);
+    return grid_of(s, run, step_of(s, run, memo), memo);
+}
+
+int64_t begin_of(const PipelineGrid& grid) {
+    int64_t begin = std::numeric_limits<int64_t>::max();
+    for (const PipelineLane& lane : grid.lanes)
+        if (!lane.blocks.empty()) begin = std::min(begin, lane.blocks.front().at.begin_ns);
+    return begin;
 }
 
 std::vector<std::size_t> places(const AppState& s, const PipelineGrid& grid, std::size_t lane) {
@@ -45,14 +64,15 @@ std::optional<std::pair<std::size_t, std::size_t>> find_block(const PipelineGrid
     return {};
 }
 
-/// A run of the history takes the place of the one in front, among the runs too; the cursor, the view and the
-/// selected block stay as they are.
+/// A run of the history takes the place of the one in front, among the runs too; the view, the selected
+/// block, the cursor's step and how far it is in it stay as they are.
 void put_made(AppState& s, const std::shared_ptr<const Document>& wanted) {
     const auto view = s.view;
     const auto forms = s.forms;
     const int64_t t_ns = s.cursor.t_ns;
     const view::Selection selection = s.selection;
-    const auto before = grid_of(s, *s.document, nullptr);
+    const int32_t step = step_of(s, *s.document, nullptr);
+    const auto before = grid_of(s, *s.document, step, nullptr);
     const auto block = before ? find_block(*before, s.selection) : std::nullopt;
     bring_to_front(s, static_cast<std::size_t>(std::ranges::find(s.runs, wanted) - s.runs.begin()));
     s.view = view;
@@ -61,9 +81,10 @@ void put_made(AppState& s, const std::shared_ptr<const Document>& wanted) {
     s.selection.asking_rank = selection.asking_rank;
     s.selection.event_rank.reset();
     s.selection.event.reset();
-    move_cursor(s, t_ns);
-    const auto after = grid_of(s, *wanted, nullptr);
-    if (after == nullptr) return;
+    const auto after = grid_of(s, *wanted, step, nullptr);
+    if (before == nullptr || after == nullptr) return move_cursor(s, t_ns);
+    move_cursor(s, begin_of(*after) + t_ns - begin_of(*before));
+    if (step_of(s, *wanted, nullptr) != step) move_cursor(s, begin_of(*after));  // a shorter step
     const auto [lane, at] = block.value_or(std::pair(after->lanes.size(), std::size_t{0}));
     if (lane >= after->lanes.size()) return;
     const PipelineBlock& was = before->lanes[lane].blocks[at];
