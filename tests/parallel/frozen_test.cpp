@@ -4,10 +4,13 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/base/error.h"
 #include "core/data/safetensors.h"
+#include "core/nn/model/frozen.h"
 #include "core/run/dry.h"
+#include "core/run/plan.h"
 #include "core/run/summary.h"
 #include "core/scenario/scenario.h"
 #include "tests/parallel/run_helper.h"
@@ -328,6 +331,24 @@ TEST_CASE("adapters begin by adding nothing, and the other weights are those of 
     }
 }
 
+TEST_CASE("the toy model has adapters, too, and trains nothing else") {
+    const auto after = [](int64_t steps) {
+        return run_text(
+                   "format = 1\n[model]\nkind = \"toy\"\nlora_rank = 2\nlora_targets = "
+                   "[\"net2\"]\n[train]\nsteps = " +
+                   std::to_string(steps) + "\nglobal_batch = 8\n")
+            .parameters;
+    };
+    const std::vector<run::NamedArray> one = after(1), three = after(3);
+    REQUIRE(one.size() == 6);
+    for (std::size_t p = 0; p < one.size(); ++p) {
+        INFO(one[p].name);
+        const bool adapter = one[p].name.find(".lora_") != std::string::npos;
+        CHECK(adapter == one[p].name.starts_with("net2.lora_"));
+        CHECK((one[p].numbers != three[p].numbers) == adapter);
+    }
+}
+
 TEST_CASE("training in bfloat16 alone holds two bytes of each parameter, gradient and moment") {
     check_frozen_case("bf16", scenario_of("bf16"));
     check_calls("bf16_ddp2");
@@ -339,6 +360,93 @@ TEST_CASE("training in bfloat16 alone holds two bytes of each parameter, gradien
     const memory::ModelState formula =
         run::zero_formula(scenario::parse_scenario(scenario_of("bf16"), "f.toml"));
     CHECK(formula.total() == Approx(8 * 9568));
+}
+
+TEST_CASE("training in bfloat16 alone goes on dims that share out the model, too") {
+    const run::RunResult whole = run_text(scenario_of("bf16"));
+    for (const std::string& rest :
+         {std::string("[mesh]\nshape = [2]\nnames = [\"tp\"]\n"),
+          std::string("[mesh]\nshape = [2]\nnames = [\"tp\"]\n[parallel]\nsequence_parallel = true\n"),
+          std::string("[mesh]\nshape = [2]\nnames = [\"cp\"]\n"),
+          std::string("[mesh]\nshape = [2, 2]\nnames = [\"pp\", \"shard\"]\n[parallel]\ndata = "
+                      "\"fsdp2\"\nschedule = \"1F1B\"\nmicrobatches = 4\n")}) {
+        INFO(rest);
+        const run::RunResult shared = run_text(scenario_of("bf16", rest));
+        for (std::size_t s = 0; s < 3; ++s)
+            CHECK(shared.trace->info.losses[s] == Approx(whole.trace->info.losses[s]).epsilon(1e-2));
+        CHECK(peak_of(shared, MemoryCategory::optimizer_state) <=
+              peak_of(whole, MemoryCategory::optimizer_state));
+    }
+}
+
+TEST_CASE("a hook sends the buckets of a training in bfloat16 as they are, to the same numbers") {
+    const std::string text = scenario_of("bf16_ddp2");
+    const run::RunResult plain = run_text(text);
+    for (const std::string hook : {"allreduce", "bf16_compress"}) {
+        INFO(hook);
+        const run::RunResult hooked = run_text(text + "ddp_hook = \"" + hook + "\"\n");
+        CHECK(hooked.trace->info.losses == plain.trace->info.losses);
+        for (std::size_t p = 0; p < plain.parameters.size(); ++p)
+            CHECK(hooked.parameters[p].numbers == plain.parameters[p].numbers);
+        std::size_t reductions = 0;
+        for (const trace::Event& event : hooked.trace->ranks[0].events) {
+            if (event.kind != trace::EventKind::collective || event.op != CollectiveOp::all_reduce) continue;
+            ++reductions;
+            CHECK(event.dtype == DType::bfloat16);
+            CHECK(hooked.trace->text(event.rule) ==
+                  (hook == "allreduce" ? "ddp.hook.all_reduce" : "ddp.hook.compressed"));
+        }
+        CHECK(reductions >= 3);
+        CHECK(sent_bytes(*hooked.trace, 0, 2) == sent_bytes(*plain.trace, 0, 2));
+    }
+}
+
+TEST_CASE(
+    "a unit that backward does not reach is freed once, so that gathers wait for the same in each step") {
+    const run::RunResult result = run_text(scenario_of(
+        "lower",
+        one_dim("shard", "fsdp1",
+                "units = [\"tok\", \"pos\", \"blocks.0\", \"blocks.1\", \"blocks.2\", \"blocks.3\"]\n")));
+    const trace::RankTrace& rank = result.trace->ranks[0];
+    std::map<int32_t, const trace::Event*> by_id;
+    for (const trace::Event& event : rank.events) by_id[event.id] = &event;
+    std::vector<std::string> frees;  // that the last gather of forward waits for, in each step
+    for (const trace::Event& event : rank.events) {
+        if (event.kind != trace::EventKind::collective ||
+            result.trace->text(event.rule) != "fsdp1.unshard.forward" ||
+            result.trace->text(event.unit) != "blocks.3")
+            continue;
+        for (const trace::Dependency& d : rank.dependencies) {
+            const trace::Event& on = *by_id.at(d.on);
+            if (d.event != event.id || on.kind != trace::EventKind::compute) continue;
+            CHECK(on.step == event.step);
+            CHECK(on.phase == Phase::forward);
+            if (event.step > 0) frees.emplace_back(result.trace->text(on.unit));
+        }
+    }
+    REQUIRE(frees.size() == 2);
+    CHECK(frees[0] == frees[1]);
+}
+
+TEST_CASE("entries freeze modules and parameters by name, and LoRA's layers are those that a model has") {
+    nn::ModelSpec spec{.kind = "llama", .dim = 8, .hidden = 8, .layers = 3};
+    spec.vocab = spec.seq = 4;
+    spec.heads = spec.kv_heads = 2;
+    const auto model = nn::make_model(spec);
+    const std::set<std::string> names = nn::names_in(*model);
+    for (const char* name : {"tok", "blocks.2", "blocks.2.attn.wq", "blocks.2.attn.wq.weight", "head.weight"})
+        CHECK(names.contains(name));
+    for (const char* name : {"", "blocks", "blocks.3", "wq"}) CHECK_FALSE(names.contains(name));
+    nn::freeze(*model, {"blocks.0-1", "ln_f.weight", "elsewhere"});
+    for (const auto& parameter : model->all_parameters())
+        CHECK(parameter->frozen ==
+              (parameter->name.starts_with("blocks.0.") || parameter->name.starts_with("blocks.1.") ||
+               parameter->name == "ln_f.weight"));
+    using Names = std::vector<std::string>;
+    CHECK(nn::adaptable_layers("toy") == Names{"net1", "net2"});
+    CHECK(nn::adaptable_layers("mlp") == Names{"up", "down"});
+    CHECK(nn::adaptable_layers("gpt") == Names{"wq", "wk", "wv", "wo", "up", "down"});
+    CHECK(nn::adaptable_layers("llama") == Names{"wq", "wk", "wv", "wo", "gate", "up", "down"});
 }
 
 TEST_CASE("training goes on from a checkpoint with frozen parameters, adapters and bfloat16 bit for bit") {
@@ -375,4 +483,32 @@ TEST_CASE("what cannot be frozen, adapted or kept in bfloat16 is refused by name
           "scenario.dtype_strategy");
     CHECK(id_of("", "dtype = \"bfloat16\"\n[parallel.mixed_precision]\nparam = \"bfloat16\"\n") ==
           "scenario.keys_exclude");
+    CHECK(id_of("lora_rank = 4096\n", "") == "nothing thrown");
+    CHECK(id_of("lora_rank = 4097\n", "") == "scenario.out_of_range");
+    // On a GPU the optimizer has no kernels for it: told before a driver is looked for.
+    const scenario::Scenario bfloat16 = scenario::parse_scenario(scenario_of("bf16"), "bfloat16.toml");
+    for (const char* backend : {"cuda", "nccl"}) {
+        run::RunOptions options;
+        options.backend = backend;
+        CHECK(test::thrown_id<InvalidArgument>([&] { run::plan_run(bfloat16, options); }) ==
+              "run.dtype_backend");
+    }
+}
+
+TEST_CASE("what batch norm does not go together with is named as the user wrote it") {
+    const auto key_of = [](const std::string& train, const std::string& parallel) {
+        try {
+            scenario::parse_scenario(
+                "format = 1\n[model]\nkind = \"mlp\"\ndim = 4\nhidden = 8\nlayers = 2\nnorm = "
+                "\"batch\"\n[train]\nsteps = 1\nglobal_batch = 4\n" +
+                    train + parallel,
+                "norm.toml");
+        } catch (const InputError& error) {
+            CHECK(error.diagnostics().front().message.id == "scenario.precision_batch_norm");
+            return to_text(*error.diagnostics().front().message.find("key"));
+        }
+        return std::string("read");
+    };
+    CHECK(key_of("dtype = \"bfloat16\"\n", "") == "train.dtype");
+    CHECK(key_of("", "[parallel.mixed_precision]\nparam = \"bfloat16\"\n") == "parallel.mixed_precision");
 }
