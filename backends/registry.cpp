@@ -18,6 +18,7 @@
 #include "backends/tcp/tcp_world.h"
 #include "backends/threads/threads_world.h"
 #include "core/base/error.h"
+#include "core/base/joined.h"
 
 namespace meshscope::backends {
 namespace {
@@ -139,12 +140,6 @@ std::vector<Entry> built(const Environment& environment, const std::function<boo
 
 /// Names that mean something, whether or not they are in this build.
 constexpr std::array<std::string_view, 3> kKnown{"mpi", "mpi-openmpi", "mpi-mpich"};
-
-std::string joined(const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-    return text;
-}
 
 class Registry final : public run::Backends {
   public:

@@ -11,6 +11,7 @@
 #include "backends/registry.h"
 #include "core/base/cause.h"
 #include "core/base/error.h"
+#include "core/base/joined.h"
 #include "core/base/json_text.h"
 #include "core/tensor/device.h"
 
@@ -27,12 +28,6 @@ struct DoctorArguments {
 std::string gibibytes(int64_t bytes) {
     const int64_t tenths = (bytes * 10 + (int64_t{1} << 29)) >> 30;
     return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " GiB";
-}
-
-std::string joined(const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-    return text;
 }
 
 ordered_json or_null(const std::string& text) {

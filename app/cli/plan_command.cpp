@@ -16,6 +16,7 @@
 #include "app/cli/report.h"
 #include "app/cli/usage.h"
 #include "core/base/error.h"
+#include "core/base/joined.h"
 #include "core/base/json_text.h"
 #include "core/base/units.h"
 #include "core/estimate/model_shape.h"
@@ -54,10 +55,7 @@ void expect(const char* option, std::optional<double> value, double least, doubl
 
 Stack stack_of(const std::string& word) {
     if (const auto stack = parse_stack(word)) return *stack;
-    std::string known;
-    for (const std::string_view each : stack_words())
-        known += (known.empty() ? "" : ", ") + std::string(each);
-    throw UsageError({"cli.plan.unknown_stack", {{"stack", word}, {"known", known}}});
+    throw UsageError({"cli.plan.unknown_stack", {{"stack", word}, {"known", joined(stack_words())}}});
 }
 
 /// "tp=8,recompute=none", each once.

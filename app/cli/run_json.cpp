@@ -99,7 +99,7 @@ void save_parameters(const run::RunResult& result, const std::string& path) {
     std::vector<data::NamedTensor> tensors;
     for (const run::NamedArray& array : result.parameters)
         tensors.push_back(data::named_floats(array.name, array.shape, array.numbers));
-    data::write_safetensors(path, std::move(tensors), true);
+    data::write_safetensors(path, std::move(tensors), data::FileMark::own);
 }
 
 }  // namespace meshscope::cli

@@ -170,7 +170,8 @@ bool tells_of_loss(const Failure& f, int32_t lost) {
 bool is_final(const Failure& f) {
     return f.id.starts_with("scenario.") || f.id.starts_with("algorithm.") ||
            f.id.starts_with("run.not_finite") || f.id.starts_with("run.does_not_fit") ||
-           f.id == "checkpoint.restart_not_finite" || f.id.starts_with("checkpoint.not_ours");
+           f.id == "run.dtype_backend" || f.id == "checkpoint.restart_not_finite" ||
+           f.id.starts_with("checkpoint.not_ours");
 }
 
 void order_by_cause(std::vector<Failure>& failures) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "core/base/joined.h"
 #include "core/base/rank_set.h"
 
 namespace meshscope {
@@ -51,12 +52,6 @@ const CallReport& common_call(const Diagnosis& d) {
     for (const RankReport& report : d.ranks)
         if (!report.call.op.empty()) return report.call;
     return kNone;
-}
-
-std::string joined(const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-    return text;
 }
 
 std::string signature(const CallReport& call) {

@@ -18,7 +18,4 @@ std::string origin(const CallReport& call);
 /// The call that a diagnosis is about: the first that somebody is in; one without an op where nobody is.
 const CallReport& common_call(const Diagnosis& diagnosis);
 
-/// "op, dtype".
-std::string joined(const std::vector<std::string>& words);
-
 }  // namespace meshscope

@@ -5,6 +5,7 @@
 
 #include "core/base/call_words.h"
 #include "core/base/diagnosis.h"
+#include "core/base/joined.h"
 #include "core/base/rank_set.h"
 
 namespace meshscope {

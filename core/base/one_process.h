@@ -14,4 +14,9 @@ constexpr bool is_of_one_process(std::string_view backend) {
     return std::ranges::find(kOneProcessBackends, backend) != kOneProcessBackends.end();
 }
 
+/// Whether a backend's ranks compute on GPUs, one each.
+constexpr bool is_of_gpus(std::string_view backend) {
+    return backend.starts_with("cuda") || backend.starts_with("nccl");
+}
+
 }  // namespace meshscope

@@ -193,14 +193,14 @@ SafetensorsFile parse_safetensors(std::string_view bytes, const std::string& pat
     return read_from(MemorySource(bytes), path);
 }
 
-WrittenFile write_safetensors(const std::string& path, std::vector<NamedTensor> tensors, bool marked) {
+WrittenFile write_safetensors(const std::string& path, std::vector<NamedTensor> tensors, FileMark mark) {
     expect_writable(tensors);
     std::ranges::sort(tensors, [](const NamedTensor& a, const NamedTensor& b) {
         return std::pair(-bytes_per_element(a.dtype), std::string_view(a.name)) <
                std::pair(-bytes_per_element(b.dtype), std::string_view(b.name));
     });
     nlohmann::ordered_json header = nlohmann::ordered_json::object();
-    if (marked) header["__metadata__"] = {{kJsonMark, kJsonMarkValue}};
+    if (mark == FileMark::own) header["__metadata__"] = {{kJsonMark, kJsonMarkValue}};
     int64_t offset = 0;
     for (const NamedTensor& t : tensors) {
         const auto end = offset + static_cast<int64_t>(t.bytes.size());

@@ -57,12 +57,15 @@ struct WrittenFile {
     uint32_t crc32c = 0;
 };
 
+/// Whether a file's metadata say that this program wrote it, so that it may be replaced unasked
+/// (core/base/file_kind.h).
+enum class FileMark : uint8_t { none, own };
+
 /// Writes a safetensors file beside `path` and renames it: an old file stays as it was unless everything went
 /// well. Tensors stand in the order of their names, wide dtypes first, so every one is aligned; the header is
 /// padded with spaces to a multiple of 8. Throws IoError ("file.cannot_write"), InvalidArgument
 /// ("safetensors.write": a name twice, a dtype the format lacks, bytes that do not fit the shape).
-/// `marked`: the header's metadata say that this program wrote it (core/base/file_kind.h).
 WrittenFile write_safetensors(const std::string& path, std::vector<NamedTensor> tensors,
-                              bool marked = false);
+                              FileMark mark = FileMark::none);
 
 }  // namespace meshscope::data

@@ -8,6 +8,7 @@
 
 #include "core/base/message.h"
 #include "core/estimate/job.h"
+#include "core/nn/model/spec.h"
 #include "core/time/profile.h"
 
 namespace meshscope::estimate {
@@ -32,7 +33,8 @@ struct SizeKey {
 std::span<const SizeKey> size_keys();
 
 /// The most that is planned for.
-inline constexpr int64_t kMostGpus = 65536, kMostBatch = int64_t{1} << 30, kMostLoraRank = 4096;
+inline constexpr int64_t kMostGpus = 65536, kMostBatch = int64_t{1} << 30;
+using nn::kMostLoraRank;
 
 /// What is asked of a plan: a model, GPUs, and how much of it all a step takes.
 struct Question {

@@ -31,9 +31,10 @@ void refuse_precision(const StrategyUse& use, std::initializer_list<std::string_
                  .message = {"scenario.precision_with", {{"key", "parallel." + std::string(key)}}},
                  .of = Refusal::Of::key});
     if (use.spec.norm != nn::Norm::none)
-        found.push_back({.key = "mixed_precision",
-                         .message = {"scenario.precision_batch_norm", {}},
-                         .of = Refusal::Of::key});
+        found.push_back(
+            {.key = "mixed_precision",
+             .message = {"scenario.precision_batch_norm", {{"key", std::string("parallel.mixed_precision")}}},
+             .of = Refusal::Of::key});
 }
 
 }  // namespace meshscope::parallel

@@ -31,7 +31,7 @@ inline constexpr StrategyKey kMixedPrecisionKey{"mixed_precision", "(none)", Str
                                                 }}};
 
 /// What mixed precision of whole parameters does not go together with: these other keys
-/// ("scenario.precision_with" {key}), and batch norm ("scenario.precision_batch_norm").
+/// ("scenario.precision_with" {key}), and batch norm ("scenario.precision_batch_norm" {key}).
 void refuse_precision(const StrategyUse& use, std::initializer_list<std::string_view> others,
                       std::vector<Refusal>& found);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "core/nn/layers/loss.h"
 #include "core/tensor/dtype.h"
 #include "core/tensor/host_access.h"
 
@@ -18,6 +19,11 @@ std::string word(float x) {
 
 Message not_finite_message(const NotFinite& found, const std::string& phase) {
     if (!found.found) return {"run.not_finite_unplaced", {{"step", int64_t{found.step}}}};
+    if (found.op == nn::kLossOfNothing)
+        return {"run.not_finite_no_targets",
+                {{"step", int64_t{found.step}},
+                 {"rank", int64_t{found.rank}},
+                 {"microbatch", int64_t{found.microbatch}}}};
     return {"run.not_finite",
             {{"value", found.value},
              {"step", int64_t{found.step}},

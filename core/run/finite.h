@@ -27,7 +27,8 @@ struct NotFinite {
     int64_t order = 0;  ///< how manyth tensor of its rank; ranks that run the same program count alike
 };
 
-/// "run.not_finite" with its place, or "run.not_finite_unplaced". `phase`: the phase's word.
+/// "run.not_finite" with its place, "run.not_finite_no_targets" where a loss was one over no targets, or
+/// "run.not_finite_unplaced". `phase`: the phase's word.
 Message not_finite_message(const NotFinite& found, const std::string& phase);
 Message not_finite_message(const NotFinite& found);
 

@@ -266,7 +266,7 @@ MemoryNeed predicted_need(const scenario::Scenario& s, const RunPlace& place) {
 }
 
 int32_t ranks_on_machine(const scenario::Scenario& scenario, const RunPlace& place) {
-    if (place.backend.starts_with("cuda") || place.backend.starts_with("nccl")) return 0;
+    if (is_of_gpus(place.backend)) return 0;
     return is_of_one_process(place.backend) ? scenario::world_size(scenario) : place.ranks_here;
 }
 

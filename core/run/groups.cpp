@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/joined.h"
 #include "core/mesh/roles.h"
 #include "core/parallel/declaration.h"
 #include "core/parallel/model_declaration.h"
@@ -56,9 +57,7 @@ void add_embedding(GroupTable& table, const std::vector<int32_t>& pipelines,
 
 /// "[0, 2]"
 std::string list_of(const std::vector<int32_t>& ranks) {
-    std::string text;
-    for (const int32_t rank : ranks) text += (text.empty() ? "" : ", ") + std::to_string(rank);
-    return "[" + text + "]";
+    return "[" + joined_numbers(ranks) + "]";
 }
 
 /// The groups of one plain call, made where there are none yet.

@@ -43,6 +43,12 @@ Checkpoints open_checkpoints(const scenario::Scenario& scenario, const RunOption
     return checkpoints;
 }
 
+/// The GPUs' kernels of the optimizer update float32 values.
+void refuse_dtype(const scenario::Scenario& scenario, const std::string& backend) {
+    if (scenario.parallel.precision.stored == DType::float32 || !is_of_gpus(backend)) return;
+    throw InvalidArgument({"run.dtype_backend", {{"backend", backend}}});
+}
+
 /// Of ranks that read no files.
 RunInputs without_files() {
     RunInputs inputs;
@@ -75,6 +81,7 @@ std::string backend_of(const scenario::Scenario& scenario, const RunOptions& opt
 RunPlan plan_run(const scenario::Scenario& scenario, const RunOptions& given) {
     RunOptions options = given;
     options.backend = backend_of(scenario, given);
+    refuse_dtype(scenario, options.backend);
     mesh::DeviceMesh mesh = build_mesh(scenario);
     if (const int64_t ranks = scenario::world_size(scenario); ranks > kMostRunRanks)
         throw InvalidArgument({"run.too_many_ranks", {{"ranks", ranks}, {"most", int64_t{kMostRunRanks}}}});

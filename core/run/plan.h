@@ -65,7 +65,7 @@ std::string backend_of(const scenario::Scenario& scenario, const RunOptions& opt
 
 /// The plan of a run: opens every file that the scenario names (weights, batches, the checkpoint to resume).
 /// Throws InputError, IoError and InvalidArgument for what cannot be read or does not belong to it,
-/// InvalidArgument ("run.too_many_ranks", "run.does_not_fit…").
+/// InvalidArgument ("run.dtype_backend", "run.too_many_ranks", "run.does_not_fit…").
 RunPlan plan_run(const scenario::Scenario& scenario, const RunOptions& options);
 
 /// The plan of a dry run of at most `steps` steps; 0: all of them. No file is opened.

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/base/joined.h"
 #include "core/trace/query.h"
 
 namespace meshscope::run {
@@ -21,12 +22,6 @@ std::vector<std::string> ids_of(const std::exception_ptr& failure) {
     } catch (const Error& error) {
         return {error.message().id};
     }
-}
-
-std::string joined(const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-    return text;
 }
 
 std::optional<Message> problem_of(const scenario::Variant& variant, const std::exception_ptr& failure) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 
+#include "core/base/joined.h"
 #include "core/base/nearest.h"
 #include "core/scenario/evaluate.h"
 #include "core/scenario/lesson.h"
@@ -17,12 +18,6 @@ std::vector<std::string> step_ids(const LessonText& text) {
     std::vector<std::string> ids;
     for (const LessonSection& step : text.steps) ids.push_back(step.id);
     return ids;
-}
-
-std::string joined(const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-    return text;
 }
 
 /// What the links of one step may point at.
@@ -67,7 +62,7 @@ class Targets {
                 if (!step.at.empty()) names.insert(step.id);
         names.erase("");
         if (names.empty()) return {};
-        return {"scenario.hint.known", {{"known", joined({names.begin(), names.end()})}}};
+        return {"scenario.hint.known", {{"known", joined(names)}}};
     }
 
   private:

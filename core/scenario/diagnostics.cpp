@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "core/base/cause.h"
+#include "core/base/joined.h"
 #include "core/base/nearest.h"
 
 namespace meshscope::scenario {
@@ -246,7 +247,7 @@ void resolve_known(Refusal& refusal, Trial& trial) {
         if (!trial.obstacle(known.change, refusal.diagnostic.message)) pass.push_back(known.word);
     }
     if (!pass.empty() && pass.size() < refusal.known.size())
-        refusal.diagnostic.hint = {"scenario.hint.known_here", {{"known", join(pass)}}};
+        refusal.diagnostic.hint = {"scenario.hint.known_here", {{"known", joined(pass)}}};
 }
 
 }  // namespace
@@ -285,16 +286,10 @@ void resolve_offers(std::vector<Refusal>& refusals, const toml::table& table,
     }
 }
 
-std::string join(std::span<const std::string_view> words) {
-    std::string text;
-    for (const std::string_view word : words) text += (text.empty() ? "" : ", ") + std::string(word);
-    return text;
-}
-
 Message hint_for(std::string_view word, std::span<const std::string_view> known) {
     const std::string guess = nearest(word, {known.begin(), known.end()});
     if (!guess.empty()) return {"scenario.hint.did_you_mean", {{"guess", guess}}};
-    return {"scenario.hint.known", {{"known", join(known)}}};
+    return {"scenario.hint.known", {{"known", joined(known)}}};
 }
 
 }  // namespace meshscope::scenario

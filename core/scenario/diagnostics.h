@@ -79,9 +79,6 @@ class Diagnostics {
 void resolve_offers(std::vector<Refusal>& refusals, const toml::table& table,
                     const std::function<std::vector<Diagnostic>(const toml::table&)>& read);
 
-/// "ring, direct"
-std::string join(std::span<const std::string_view> words);
-
 /// The hint for a word that is not known: what was probably meant, else what there is.
 Message hint_for(std::string_view word, std::span<const std::string_view> known);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/base/joined.h"
 #include "core/base/toml_text.h"
 #include "core/scenario/named_model.h"
 #include "core/time/read_profile.h"
@@ -44,11 +45,9 @@ std::vector<Dim> dims_of(const Layout& l) {
 }
 
 std::string mesh_text(const Layout& layout) {
-    std::string shape, names;
-    for (const Dim& dim : dims_of(layout)) {
-        shape += (shape.empty() ? "" : ", ") + std::to_string(dim.size);
-        names += (names.empty() ? "" : ", ") + toml_string(dim.name);
-    }
+    const std::vector<Dim> dims = dims_of(layout);
+    const std::string shape = joined(dims, [](const Dim&dim) { return std::to_string(dim.size); }),
+                      names = joined(dims, [](const Dim&dim) { return toml_string(dim.name); });
     return "[mesh]\nshape = [" + shape + "]\nnames = [" + names + "]\n";
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/joined.h"
 #include "core/base/json_fields.h"
 #include "core/base/json_text.h"
 #include "core/base/text_file.h"
@@ -141,7 +142,7 @@ void read_activation(const JsonFields& c, std::string_view field, bool gated,
         return;
     }
     c.report({"config.unknown_word", {{"field", c.full(field)}, {"word", *word}}},
-             {"scenario.hint.known", {{"known", join(known)}}});
+             {"scenario.hint.known", {{"known", joined(known)}}});
 }
 
 /// Scaling and base of rotary positions from one object, of either generation of transformers.
@@ -311,11 +312,11 @@ bool refuse_not_dense(const JsonFields& c, const std::string& type) {
          {"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"}) {
         if (!c.has(field) || c.whole(field, 0, nn::kMostSize).value_or(2) < 2) continue;
         c.report({"config.mixture", {{"type", type}, {"field", std::string(field)}}},
-                 {"config.hint.dense", {{"known", join(known_types())}}});
+                 {"config.hint.dense", {{"known", joined(known_types())}}});
         return true;
     }
     if (!c.has("kv_lora_rank")) return false;
-    c.report({"config.latent", {{"type", type}}}, {"config.hint.dense", {{"known", join(known_types())}}});
+    c.report({"config.latent", {{"type", type}}}, {"config.hint.dense", {{"known", joined(known_types())}}});
     return true;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/joined.h"
 #include "core/base/toml_text.h"
 #include "core/scenario/model_config.h"
 #include "core/scenario/scenario.h"
@@ -52,12 +53,7 @@ class ModelWriter {
     void number(std::string_view key, double value, double usual) {
         if (value != usual) line(key, nlohmann::json(value).dump());
     }
-    void full_attention() {
-        std::string list;
-        for (const int64_t layer : spec_.full_attention)
-            list += (list.empty() ? "" : ", ") + std::to_string(layer);
-        line("full_attention", "[" + list + "]");
-    }
+    void full_attention() { line("full_attention", "[" + joined_numbers(spec_.full_attention) + "]"); }
     void llama() {
         line("kv_heads", std::to_string(spec_.kv_heads));
         number("rope_theta", spec_.rope_theta, 10000);
@@ -98,6 +94,15 @@ bool names_model(const std::string& name) {
     return names_config(name) || name.ends_with(".toml");
 }
 
+nn::ModelSpec architecture_of(nn::ModelSpec spec) {
+    const nn::ModelSpec whole;
+    spec.lora_rank = whole.lora_rank;
+    spec.lora_alpha = whole.lora_alpha;
+    spec.lora_targets = whole.lora_targets;
+    spec.frozen = whole.frozen;
+    return spec;
+}
+
 NamedModel named_model(const std::string& name) {
     if (names_config(name)) {
         ModelConfig config = read_model_config(name.substr(kConfigPrefix.size()));
@@ -105,11 +110,11 @@ NamedModel named_model(const std::string& name) {
         return {std::move(config.spec), std::move(config.model_type), std::move(config.dtype), most};
     }
     if (!names_model(name)) throw InvalidArgument({"cli.model.bad_name", {{"name", name}}});
-    const Scenario s = read_scenario(name);
+    Scenario s = read_scenario(name);
     if (!s.calls.empty()) throw InvalidArgument({"cli.model.no_model", {{"path", name}}});
     std::optional<int64_t> most;
     if (!s.model_config.empty()) most = read_model_config(s.model_config).spec.seq;
-    return {s.model, s.model.kind, "", most};
+    return {architecture_of(std::move(s.model)), s.model.kind, "", most};
 }
 
 std::string model_text(const nn::ModelSpec& spec) {

@@ -1,10 +1,11 @@
 #include "core/scenario/plan_file.h"
 
 #include <algorithm>
-#include <limits>
+#include <functional>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/joined.h"
 #include "core/base/json_text.h"
 #include "core/base/text_file.h"
 #include "core/estimate/model_shape.h"
@@ -18,16 +19,20 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-/// The values of a question, each refused by its key.
+constexpr const char* kRecompute = "recompute";  ///< of estimate::Sizes, beside estimate::size_keys()
+
+/// The values of a question, or of an object in it, each refused by its key from the file's top.
 class QuestionReader {
   public:
-    QuestionReader(const json& values, std::string path) : values_(values), path_(std::move(path)) {}
+    /// `prefix` stands before the keys: "question.".
+    QuestionReader(const json& values, std::string path, std::string prefix)
+        : values_(values), path_(std::move(path)), prefix_(std::move(prefix)) {}
 
     [[noreturn]] void refuse(Message message) const {
         throw InputError({{std::move(message), {path_, 0, 0, -1}, {}}});
     }
     [[noreturn]] void refuse(const char* key, const std::string& expected) const {
-        refuse({"plan.file.key", {{"key", std::string("question.") + key}, {"expected", expected}}});
+        refuse({"plan.file.key", {{"key", prefix_ + key}, {"expected", expected}}});
     }
 
     std::string text(const char* key) const {
@@ -59,16 +64,17 @@ class QuestionReader {
         if (!has(key)) return sizes;
         const json& wanted = values_.at(key);
         if (!wanted.is_object()) refuse(key, "{}");
-        const QuestionReader inner(wanted, path_);
+        const QuestionReader inner(wanted, path_, prefix_ + key + ".");
         for (const auto& [name, value] : wanted.items()) {
-            if (name == "recompute") {
-                sizes.recompute = estimate::parse_recompute(inner.text("recompute"));
-                if (!sizes.recompute) refuse("only.recompute", "none, selective, full");
+            if (name == kRecompute) {
+                sizes.recompute = estimate::parse_recompute(inner.text(kRecompute));
+                if (!sizes.recompute) inner.refuse(kRecompute, joined(estimate::recompute_words()));
                 continue;
             }
             const auto known = std::ranges::find(estimate::size_keys(), name, &estimate::SizeKey::name);
             if (known == estimate::size_keys().end())
-                refuse(key, "tp, cp, pp, stages, zero, micro, recompute");
+                refuse(key, joined(estimate::size_keys(), std::mem_fn(&estimate::SizeKey::name)) + ", " +
+                                kRecompute);
             sizes.*known->size = inner.whole(name.c_str(), known->least, known->most);
         }
         return sizes;
@@ -77,7 +83,7 @@ class QuestionReader {
 
   private:
     const json& values_;
-    std::string path_;
+    std::string path_, prefix_;
 };
 
 /// The profile inside the program where the text is its own, whose figures have more than six digits.
@@ -90,7 +96,8 @@ time::Profile profile_of(const std::string& text, const std::string& path) {
 }
 
 nn::ModelSpec model_of(const std::string& text, const std::string& path) {
-    return parse_scenario("format = 1\n" + text + "\n[train]\nsteps = 1\nglobal_batch = 1\n", path).model;
+    return architecture_of(
+        parse_scenario("format = 1\n" + text + "\n[train]\nsteps = 1\nglobal_batch = 1\n", path).model);
 }
 
 }  // namespace
@@ -99,7 +106,7 @@ ordered_json sizes_json(const estimate::Sizes& sizes) {
     ordered_json made = ordered_json::object();
     for (const estimate::SizeKey& each : estimate::size_keys())
         if (const auto size = sizes.*each.size) made[std::string(each.name)] = *size;
-    if (sizes.recompute) made["recompute"] = estimate::word(*sizes.recompute);
+    if (sizes.recompute) made[kRecompute] = estimate::word(*sizes.recompute);
     return made;
 }
 
@@ -132,12 +139,12 @@ bool begins_as_plan(std::string_view text) {
 PlanFile read_plan_file(const std::string& path) {
     const std::string text = read_text_file(path, kMostPlanBytes);
     const json root = parse_json<json>(text);
-    const QuestionReader file(root, path);
+    const QuestionReader file(root, path, "");
     if (!root.is_object() || static_cast<int64_t>(text.size()) > kMostPlanBytes)
         file.refuse({"plan.file.not_json", {}});
     if (!root.contains("question") || !root.at("question").is_object())
         file.refuse({"plan.file.no_question", {}});
-    const QuestionReader read(root.at("question"), path);
+    const QuestionReader read(root.at("question"), path, "question.");
     PlanFile made;
     made.model = read.text("model");
     made.spec = model_of(read.text("model_toml"), path);
@@ -149,12 +156,7 @@ PlanFile read_plan_file(const std::string& path) {
     q.shape = *shape;
     q.profile = profile_of(read.text("profile_toml"), path);
     const auto stack = estimate::parse_stack(read.text("stack"));
-    if (!stack) {
-        std::string known;
-        for (const std::string_view each : estimate::stack_words())
-            known += (known.empty() ? "" : ", ") + std::string(each);
-        read.refuse("stack", known);
-    }
+    if (!stack) read.refuse("stack", joined(estimate::stack_words()));
     q.stack = *stack;
     q.compiled = read.flag("compiled");
     q.lora_rank = read.whole("lora_rank", 0, estimate::kMostLoraRank);

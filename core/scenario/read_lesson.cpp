@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/base/joined.h"
 #include "core/base/view_words.h"
 #include "core/mesh/question_text.h"
 #include "core/scenario/lesson.h"
@@ -121,8 +122,7 @@ void read_quiz(const Section& quiz, Scenario& s, std::set<std::string>& seen, co
 /// A step can show, or lay beside the run, only variants of its own lesson.
 void check_variants_of_steps(const Section& lesson, const Scenario& s) {
     if (!ids_known(lesson, "variant")) return;
-    std::string known;
-    for (const Variant& variant : s.variants) known += (known.empty() ? "" : ", ") + variant.id;
+    const std::string known = joined(s.variants, [](const Variant& variant) { return variant.id; });
     std::size_t at = 0;
     for (const Section& step : lesson.sections("step")) {
         const std::string& shown = s.steps_of_lesson[at].run;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/base/joined.h"
 #include "core/mesh/roles.h"
 #include "core/scenario/readers.h"
 
@@ -13,12 +14,6 @@ bool is_name(const std::string& text) {
     return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
     });
-}
-
-std::string join_names(const Names& names) {
-    std::string text;
-    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-    return text;
 }
 
 std::string strategy_word(DataStrategy strategy) {
@@ -126,7 +121,7 @@ bool read_mesh(const Section& mesh, bool strategy_known, Scenario& s) {
         mesh.report(wrong_names ? "names" : "shape",
                     {"scenario.mesh_dims",
                      {{"strategy", strategy_word(strategy)},
-                      {"found", wrong_names ? join_names(given.names) : std::to_string(ndim) + "-D"}}},
+                      {"found", wrong_names ? joined(given.names) : std::to_string(ndim) + "-D"}}},
                     {std::string(parallel::declaration(strategy).dims_hint), {}});
 
     int64_t ranks = 1;

@@ -227,7 +227,13 @@ void read_model(const Section& root, const Section& model, Scenario& s) {
     nn::ModelSpec spec = known.value_or(nn::ModelSpec{.kind = ""});
     s.model.kind = spec.kind;
     if (known) refuse_foreign_sizes(model, spec.kind);
-    if (read_sizes(model, !s.model_config.empty(), spec)) s.model = spec;
+    if (read_sizes(model, !s.model_config.empty(), spec)) {
+        s.model = spec;
+    } else if (spec.kind == "toy") {  // it has no sizes, and nothing else to choose
+        s.model.lora_rank = spec.lora_rank;
+        s.model.lora_alpha = spec.lora_alpha;
+        s.model.lora_targets = spec.lora_targets;
+    }
     s.model_seed = static_cast<uint64_t>(model.integer("seed", kSeed).value_or(0));
     s.weights = existing_file(model, "weights", s.folder);
 }

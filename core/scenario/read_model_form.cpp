@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <functional>
 #include <limits>
-#include <map>
 #include <string>
 #include <vector>
 
+#include "core/base/joined.h"
+#include "core/nn/model/frozen.h"
 #include "core/scenario/readers.h"
 #include "core/scenario/words.h"
 
@@ -72,8 +72,7 @@ void read_window(const Section& model, nn::ModelSpec& spec) {
 
 /// LoRA's rank, and which linear layers it stands beside: last parts of their names.
 void read_lora(const Section& model, nn::ModelSpec& spec) {
-    constexpr int64_t kMostRank = 4096;
-    spec.lora_rank = model.integer("lora_rank", {0, kMostRank}).value_or(0);
+    spec.lora_rank = model.integer("lora_rank", {0, nn::kMostLoraRank}).value_or(0);
     spec.lora_alpha = model.number("lora_alpha", {0, 1e6, false}).value_or(spec.lora_alpha);
     const auto targets = model.texts("lora_targets");
     if (spec.lora_rank == 0 && model.sure("lora_rank")) {
@@ -82,21 +81,14 @@ void read_lora(const Section& model, nn::ModelSpec& spec) {
         return;
     }
     if (!targets) return;
-    static const std::map<std::string, std::vector<std::string>, std::less<>> kLinears{
-        {"toy", {"net1", "net2"}},
-        {"mlp", {"up", "down"}},
-        {"gpt", {"wq", "wk", "wv", "wo", "up", "down"}},
-        {"llama", {"wq", "wk", "wv", "wo", "gate", "up", "down"}}};
-    const auto known = kLinears.find(spec.kind);
     if (targets->empty()) model.report("lora_targets", {"scenario.lora_no_targets", {}});
-    for (std::size_t i = 0; known != kLinears.end() && i < targets->size(); ++i) {
-        if (std::ranges::find(known->second, (*targets)[i]) != known->second.end()) continue;
-        std::string words;
-        for (const std::string& word : known->second) words += (words.empty() ? "" : ", ") + word;
-        model.report_element("lora_targets", i,
-                             {"scenario.lora_target", {{"name", (*targets)[i]}, {"kind", spec.kind}}},
-                             {"scenario.hint.known", {{"known", words}}});
-    }
+    std::vector<std::string> known;
+    if (!spec.kind.empty()) known = nn::adaptable_layers(spec.kind);
+    for (std::size_t i = 0; !known.empty() && i < targets->size(); ++i)
+        if (std::ranges::find(known, (*targets)[i]) == known.end())
+            model.report_element("lora_targets", i,
+                                 {"scenario.lora_target", {{"name", (*targets)[i]}, {"kind", spec.kind}}},
+                                 {"scenario.hint.known", {{"known", joined(known)}}});
     spec.lora_targets = *targets;
 }
 

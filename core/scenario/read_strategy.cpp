@@ -125,12 +125,25 @@ class KeyReader {
         const toml::node* const node = section_.node(key_.name);
         if (node == nullptr) return;
         std::vector<parallel::Refusal> found;
-        if (!several.read(value_of(node), options_, use_, found))
-            section_.wrong_type(key_.name, several.type, *node);
+        if (!several.read(value_of(node), options_, use_, found)) wrong_type(several.type, *node);
         report(tables_, found, true);
     }
 
   private:
+    /// At the elements, where the value is an array as it should be and they are of another type.
+    void wrong_type(std::string_view wanted, const toml::node& node) const {
+        const toml::array* const array = node.as_array();
+        const auto type = wanted == "array of strings"    ? toml::node_type::string
+                          : wanted == "array of integers" ? toml::node_type::integer
+                                                          : toml::node_type::none;
+        if (array == nullptr || type == toml::node_type::none)
+            return section_.wrong_type(key_.name, wanted, node);
+        for (std::size_t i = 0; i < array->size(); ++i)
+            if (array->get(i)->type() != type)
+                section_.wrong_element(key_.name, i, type == toml::node_type::string ? "string" : "integer",
+                                       *array->get(i));
+    }
+
     const Tables& tables_;
     const Section& section_;
     const StrategyKey& key_;

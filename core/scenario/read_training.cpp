@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,11 +40,12 @@ void read_frozen(const Section& train, Scenario& s) {
     const auto entries = train.texts("frozen");
     if (!entries || !model_is_known(s)) return;
     const std::unique_ptr<nn::Model> model = nn::make_model(s.model);
+    const std::set<std::string> known = nn::names_in(*model);
     bool fine = true;
     for (std::size_t i = 0; i < entries->size(); ++i) {
         const std::vector<std::string> names = nn::expand_range((*entries)[i]);
         const auto unknown =
-            std::ranges::find_if(names, [&](const std::string& name) { return !nn::has_name(*model, name); });
+            std::ranges::find_if(names, [&](const std::string& name) { return !known.contains(name); });
         if (!names.empty() && unknown == names.end()) continue;
         fine = false;
         if (names.empty())
@@ -56,8 +58,7 @@ void read_frozen(const Section& train, Scenario& s) {
     if (!fine) return;
     s.model.frozen = *entries;
     nn::freeze(*model, *entries);
-    if (std::ranges::all_of(model->all_parameters(), [](const auto& p) { return p->frozen; }))
-        train.report("frozen", {"scenario.frozen_all", {}});
+    if (!nn::any_trained(model->all_parameters())) train.report("frozen", {"scenario.frozen_all", {}});
 }
 
 /// What does not go together with frozen parameters, once [parallel] is read.
@@ -76,7 +77,7 @@ void read_dtype(const Section& root, const Section& train, Scenario& s) {
             "dtype", {"scenario.keys_exclude",
                       {{"key", train.full("dtype")}, {"other", parallel.full("mixed_precision")}}});
     if (s.model.norm != nn::Norm::none)
-        return train.report_key("dtype", {"scenario.precision_batch_norm", {}});
+        return train.report_key("dtype", {"scenario.precision_batch_norm", {{"key", train.full("dtype")}}});
     const parallel::Declaration& strategy = parallel::declaration(s.parallel.data);
     if (!strategy.stores_bfloat16 && parallel.sure("data"))
         return train.report_key("dtype", {"scenario.dtype_strategy", {{"data", std::string(strategy.word)}}});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "core/base/joined.h"
 #include "core/base/nearest.h"
 #include "core/base/toml_text.h"
 #include "core/scenario/evaluate.h"
@@ -106,7 +107,7 @@ Message nearest_key(const std::string& word) {
     };
     std::vector<std::string_view> names = listed(table);
     if (names.empty()) names = listed("");
-    return {"scenario.hint.known", {{"known", join(names)}}};
+    return {"scenario.hint.known", {{"known", joined(names)}}};
 }
 
 bool is_known(const std::string& key) {

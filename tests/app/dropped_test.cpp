@@ -97,12 +97,12 @@ TEST_CASE("a schedule that is wrong is told in both languages, at its line and c
         CHECK(english.find(en) != std::string::npos);
         CHECK(chinese.find(zh) != std::string::npos);
     };
-    has("bad_token.csv", "bad_token.csv:3:13", "2X3 is no pipeline action", "2X3 不是");
+    has("bad_token.csv", "bad_token.csv:3:13", "2X3 is not a pipeline action", "2X3 不是");
     has("bad_backward_before_forward.csv", ":4:1", "write 3F0 before 3B0", "把 3F0 写在 3B0 之前");
-    has("bad_doubled_action.csv", ":1:5", "0F0 was done already", "删去其中一个");
+    has("bad_doubled_action.csv", ":1:5", "0F0 has been run already", "删去其中一个");
     has("bad_missing_backward.csv", ":2:33", "write 1B5", "把 1B5 写在");
     has("bad_stage_on_two_ranks.csv", ":3:65", "move 0F7 to row 1", "把 0F7 移到第 1 行");
-    has("bad_deadlock.csv", ":2:5", "on rank 2 2B0 stands behind 2F1", "rank 2 上的 2B0 排在 2F1 之后");
+    has("bad_deadlock.csv", ":2:5", "on rank 2 2B0 comes after 2F1", "rank 2 上的 2B0 排在 2F1 之后");
     has("torch215_dump_1f1b_p4_m8.csv", ":4:1", "counts them from 1", "从 1 开始数");
 }
 

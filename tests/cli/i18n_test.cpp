@@ -50,8 +50,7 @@ bool is_something_else(const std::string& text) {
     static const std::set<std::string> kExtensions{
         "h",   "glsl", "toml", "md",  "cpp",  "json", "mscope", "png", "mp4", "safetensors", "csv",
         "txt", "ttc",  "otf",  "ttf", "vert", "frag", "part",   "gif", "svg", "py"};
-    static const std::set<std::string> kKnown{"dotted.id", "slice.shown", "sse4.2", "libnccl.so.2",
-                                              "only.recompute"};
+    static const std::set<std::string> kKnown{"dotted.id", "slice.shown", "sse4.2", "libnccl.so.2"};
     static const std::regex kWidgets("(sandbox|what_if|live)\\.at\\.[a-z_.]+");
     if (std::regex_match(text, kWidgets)) return true;
     // What a checkpoint calls arrays, and the keys of a scenario that it holds on to.

@@ -151,7 +151,7 @@ TEST_CASE("predict shows a synchronisation however seldom the ranks synchronise"
     const std::string path = scenario("20000", "data = \"local_sgd\"\nsync_every = 10000\n");
     CHECK(program::run({"--lang", "en", "predict", path}).out.find("synchronise too rarely") !=
           std::string::npos);
-    CHECK(program::run({"--lang", "zh", "predict", path}).out.find("两次同步相隔太多步") !=
+    CHECK(program::run({"--lang", "zh", "predict", path}).out.find("两次同步之间的步数太多") !=
           std::string::npos);
     // A run that ends before the first has none.
     const json none = predicted({scenario("9999", "data = \"local_sgd\"\nsync_every = 10000\n")});

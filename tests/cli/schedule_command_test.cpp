@@ -67,7 +67,7 @@ TEST_CASE("schedule says what it cannot run and what it could, with the contract
          "needs at least 4 micro-batches, got 3");
     says({"--kind", "Interleaved1F1B", "--ranks", "4", "--microbatches", "9"}, 65, "8 and 10");
     says({"--kind", "gpipe", "--ranks", "2", "--stages-per-rank", "2", "--microbatches", "4"}, 65,
-         "1 stage(s) on each rank, not 2");
+         "1 stage on each rank, not 2");
     says({"--kind", "DualPipe", "--ranks", "2", "--microbatches", "4"}, 2, "did you mean DualPipeV?");
     says({"--kind", "nonsense", "--ranks", "2", "--microbatches", "4"}, 2, "there is no schedule nonsense");
     says({"--kind", "gpipe", "--ranks", "0", "--microbatches", "4"}, 65, "at least 1 rank");

@@ -341,6 +341,72 @@ TEST_CASE("training in bfloat16 alone holds two bytes of each parameter, gradien
     CHECK(formula.total() == Approx(8 * 9568));
 }
 
+TEST_CASE("training in bfloat16 alone goes on dims that share out the model, too") {
+    const run::RunResult whole = run_text(scenario_of("bf16"));
+    for (const std::string& rest :
+         {std::string("[mesh]\nshape = [2]\nnames = [\"tp\"]\n"),
+          std::string("[mesh]\nshape = [2]\nnames = [\"tp\"]\n[parallel]\nsequence_parallel = true\n"),
+          std::string("[mesh]\nshape = [2]\nnames = [\"cp\"]\n"),
+          std::string("[mesh]\nshape = [2, 2]\nnames = [\"pp\", \"shard\"]\n[parallel]\ndata = "
+                      "\"fsdp2\"\nschedule = \"1F1B\"\nmicrobatches = 4\n")}) {
+        INFO(rest);
+        const run::RunResult shared = run_text(scenario_of("bf16", rest));
+        for (std::size_t s = 0; s < 3; ++s)
+            CHECK(shared.trace->info.losses[s] == Approx(whole.trace->info.losses[s]).epsilon(1e-2));
+        CHECK(peak_of(shared, MemoryCategory::optimizer_state) <=
+              peak_of(whole, MemoryCategory::optimizer_state));
+    }
+}
+
+TEST_CASE("a hook sends the buckets of a training in bfloat16 as they are, to the same numbers") {
+    const std::string text = scenario_of("bf16_ddp2");
+    const run::RunResult plain = run_text(text);
+    for (const std::string hook : {"allreduce", "bf16_compress"}) {
+        INFO(hook);
+        const run::RunResult hooked = run_text(text + "ddp_hook = \"" + hook + "\"\n");
+        CHECK(hooked.trace->info.losses == plain.trace->info.losses);
+        for (std::size_t p = 0; p < plain.parameters.size(); ++p)
+            CHECK(hooked.parameters[p].numbers == plain.parameters[p].numbers);
+        std::size_t reductions = 0;
+        for (const trace::Event& event : hooked.trace->ranks[0].events) {
+            if (event.kind != trace::EventKind::collective || event.op != CollectiveOp::all_reduce) continue;
+            ++reductions;
+            CHECK(event.dtype == DType::bfloat16);
+            CHECK(hooked.trace->text(event.rule) ==
+                  (hook == "allreduce" ? "ddp.hook.all_reduce" : "ddp.hook.compressed"));
+        }
+        CHECK(reductions >= 3);
+        CHECK(sent_bytes(*hooked.trace, 0, 2) == sent_bytes(*plain.trace, 0, 2));
+    }
+}
+
+TEST_CASE(
+    "a unit that backward does not reach is freed once, so that gathers wait for the same in each step") {
+    const run::RunResult result = run_text(scenario_of(
+        "lower",
+        one_dim("shard", "fsdp1",
+                "units = [\"tok\", \"pos\", \"blocks.0\", \"blocks.1\", \"blocks.2\", \"blocks.3\"]\n")));
+    const trace::RankTrace& rank = result.trace->ranks[0];
+    std::map<int32_t, const trace::Event*> by_id;
+    for (const trace::Event& event : rank.events) by_id[event.id] = &event;
+    std::vector<std::string> frees;  // that the last gather of forward waits for, in each step
+    for (const trace::Event& event : rank.events) {
+        if (event.kind != trace::EventKind::collective ||
+            result.trace->text(event.rule) != "fsdp1.unshard.forward" ||
+            result.trace->text(event.unit) != "blocks.3")
+            continue;
+        for (const trace::Dependency& d : rank.dependencies) {
+            const trace::Event& on = *by_id.at(d.on);
+            if (d.event != event.id || on.kind != trace::EventKind::compute) continue;
+            CHECK(on.step == event.step);
+            CHECK(on.phase == Phase::forward);
+            if (event.step > 0) frees.emplace_back(result.trace->text(on.unit));
+        }
+    }
+    REQUIRE(frees.size() == 2);
+    CHECK(frees[0] == frees[1]);
+}
+
 TEST_CASE("training goes on from a checkpoint with frozen parameters, adapters and bfloat16 bit for bit") {
     const std::string restarts = "[checkpoint]\ntemporary = true\nevery = 1\nrestart_after = 2\n";
     for (const std::string name : {"mixed", "ddp2_mixed", "zero1_mixed", "fsdp2_mixed", "fsdp1_mixed",
@@ -354,25 +420,4 @@ TEST_CASE("training goes on from a checkpoint with frozen parameters, adapters a
             for (std::size_t p = 0; p < whole.parameters.size(); ++p)
                 CHECK(whole.parameters[p].numbers == restarted.parameters[p].numbers);
         }
-}
-
-TEST_CASE("what cannot be frozen, adapted or kept in bfloat16 is refused by name") {
-    const std::string model = "format = 1\n[model]\nkind = \"mlp\"\ndim = 4\nhidden = 8\nlayers = 2\n",
-                      train = "[train]\nsteps = 1\nglobal_batch = 4\n";
-    const auto id_of = [&](const std::string& lora, const std::string& rest) {
-        return test::thrown_id<InputError>(
-            [&] { scenario::parse_scenario(model + lora + train + rest, "refused.toml"); });
-    };
-    CHECK(id_of("", "frozen = [\"layers.2\"]\n") == "scenario.frozen_unknown");
-    CHECK(id_of("", "frozen = [\"layers.1-0\"]\n") == "scenario.frozen_range");
-    CHECK(id_of("", "frozen = [\"layers.0-1\"]\n") == "scenario.frozen_all");
-    CHECK(id_of("", "frozen = [\"layers.0\"]\n[mesh]\nshape = [2]\n[parallel]\ndata = \"dp\"\n") ==
-          "scenario.frozen_dp");
-    CHECK(id_of("lora_alpha = 8\n", "") == "scenario.needs_lora");
-    CHECK(id_of("lora_rank = 2\nlora_targets = [\"wq\"]\n", "") == "scenario.lora_target");
-    CHECK(id_of("lora_rank = 2\nlora_targets = []\n", "") == "scenario.lora_no_targets");
-    CHECK(id_of("", "dtype = \"bfloat16\"\n[mesh]\nshape = [2]\n[parallel]\ndata = \"zero1\"\n") ==
-          "scenario.dtype_strategy");
-    CHECK(id_of("", "dtype = \"bfloat16\"\n[parallel.mixed_precision]\nparam = \"bfloat16\"\n") ==
-          "scenario.keys_exclude");
 }

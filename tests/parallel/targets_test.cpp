@@ -1,5 +1,6 @@
 // Targets that count nothing, tied heads on pipelines and padded vocabularies against what PyTorch computes
 // (tests/golden/make/targets_oracle.py), on one rank and cut every way.
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -252,4 +253,31 @@ TEST_CASE("a padded vocabulary has rows that no token names, and a loss over all
          {std::string(), placed("2", "\"tp\"", "loss_parallel = true\n"),
           placed("2", "\"shard\"", "data = \"fsdp2\"\n"), placed("2", "\"pp\"", kGPipe)})
         check_as_pytorch("padded", {.model = padded, .rest = rest});
+}
+
+TEST_CASE("a step in which no target counts comes to NaN, as in PyTorch, and the cause is told") {
+    // The one token there is counts nothing.
+    const auto ends = [](const std::string& train, const std::string& rest) {
+        const run::RunResult result = run_text(
+            "format = 1\n[model]\nkind = \"gpt\"\ndim = 8\nhidden = 8\nlayers = 2\nvocab = 1\nseq = 4\nheads "
+            "= "
+            "2\n[data]\nignore_index = 0\n[train]\nsteps = 1\nglobal_batch = 4\n" +
+            train + rest);
+        REQUIRE(result.not_finite);
+        CHECK(std::isnan(result.trace->info.losses.at(0)));
+        return run::not_finite_message(*result.not_finite).id;
+    };
+    const std::string nothing = "run.not_finite_no_targets";
+    for (const std::string train : {"", "loss_mean = \"microbatches\"\n"})
+        for (const std::string& rest :
+             {std::string(), placed("2", "\"replicate\"", "data = \"ddp\"\n"), placed("2", "\"pp\"", kGPipe),
+              placed("2", "\"tp\"", "loss_parallel = true\n")}) {
+            INFO(train << rest);
+            CHECK(ends(train, rest) == nothing);
+        }
+    // Another cause keeps its own words.
+    run::NotFinite other;
+    other.found = true;
+    other.op = "blocks.0: linear";
+    CHECK(run::not_finite_message(other).id == "run.not_finite");
 }

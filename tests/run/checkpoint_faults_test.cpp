@@ -151,6 +151,7 @@ TEST_CASE("a checkpoint of another training is refused, each difference named") 
     CHECK(with("samples = 480\nseed = 3", "samples = 479\nseed = 4") == Keys{"data.samples", "data.seed"});
     CHECK(with("global_batch = 24", "global_batch = 12") == Keys{"train.global_batch"});
     CHECK(with("kind = \"adamw\"\nlr = 0.01", "kind = \"adam\"\nlr = 0.01") == Keys{"optimizer.kind"});
+    CHECK(with("global_batch = 24", "global_batch = 24\ndtype = \"bfloat16\"") == Keys{"train.dtype"});
     CHECK(with("lr = 0.01", "lr = 0.02").empty());
 }
 

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/error.h"
 #include "tests/scenario/mistakes.h"
 #include "tests/test.h"
 
@@ -9,6 +10,17 @@ using namespace meshscope;
 using namespace meshscope::test;
 
 namespace {
+
+/// Two stages of a layer each, on two data-parallel ranks; what [train] has besides stands in line 10.
+std::string stages_of(const std::string& data, const std::string& dim, const std::string& train) {
+    return kMlp + train + "[mesh]\nshape = [2, 2]\nnames = [\"pp\", \"" + dim +
+           "\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\ndata = \"" + data + "\"\n";
+}
+
+/// DDP in bfloat16; `dtype` stands in line 7.
+std::string in_bfloat16(const std::string& parallel) {
+    return kTrain + "dtype = \"bfloat16\"\n[parallel]\ndata = \"ddp\"\n" + parallel;
+}
 
 std::vector<BadScenario> cases() {
     return {
@@ -260,8 +272,48 @@ std::vector<BadScenario> cases() {
          {"16:18 pipeline.order_rows"}},
         {"an order that is no array of texts",
          kMlp + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n"
-                "schedule_order = [1]\n",
+                "schedule_order = [\"0F0, 0F1, 0B0, 0B1\", 1]\n",
+         {"16:41 scenario.wrong_type"}},
+        {"an order that is no array",
+         kMlp + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n"
+                "schedule_order = \"0F0, 0B0\"\n",
          {"16:18 scenario.wrong_type"}},
+        {"an order of no rank",
+         kMlp + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n"
+                "schedule_order = []\n",
+         {"16:18 scenario.order_none"}},
+        {"layers of stages that are words",
+         kMlp + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n"
+                "stage_layers = [1, \"1\"]\n",
+         {"16:20 scenario.wrong_type"}},
+        {"a stage that DDP has nothing to reduce of",
+         stages_of("ddp", "replicate", "frozen = [\"layers.0\"]\n"),
+         {"10:10 scenario.stage_untrained"}},
+        {"the same of ZeroRedundancyOptimizer, which is around DDP",
+         stages_of("zero1\"\nzero_variant = \"pytorch", "shard", "frozen = [\"layers.0\"]\n"),
+         {"10:10 scenario.stage_untrained"}},
+        {"a stage that is frozen, of strategies that reduce nothing there",
+         stages_of("zero1", "shard", "frozen = [\"layers.0\"]\n"),
+         {"(none)"}},
+        {"stages that each train something",
+         stages_of("ddp", "replicate", "frozen = [\"layers.0.up\", \"layers.1.down\"]\n"),
+         {"(none)"}},
+        {"a stage without a layer that LoRA adapts",
+         "format = 1\n[model]\nkind = \"toy\"\nlora_rank = 1\nlora_targets = [\"net2\"]\n[train]\nsteps = "
+         "1\nglobal_batch = 8\n[mesh]\nshape = [2, 2]\nnames = [\"pp\", \"replicate\"]\n[parallel]\ndata = "
+         "\"ddp\"\nschedule = \"gpipe\"\nmicrobatches = 2\n",
+         {"5:16 scenario.stage_untrained"}},
+        {"a hook with a type of its own, of gradients in bfloat16",
+         in_bfloat16("ddp_hook = \"fp16_compress\"\n"),
+         {"7:1 scenario.dtype_hook"}},
+        {"PowerSGD of gradients in bfloat16",
+         in_bfloat16("ddp_hook = \"powersgd\"\n[parallel.powersgd]\nmatrix_approximation_rank = 2\n"),
+         {"7:1 scenario.dtype_hook"}},
+        {"hooks that send bfloat16 as it is", in_bfloat16("ddp_hook = \"bf16_compress\"\n"), {"(none)"}},
+        {"the plain hook", in_bfloat16("ddp_hook = \"allreduce\"\n"), {"(none)"}},
+        {"bfloat16 beside batch norm",
+         normed("batch") + "dtype = \"bfloat16\"\n",
+         {"11:1 scenario.precision_batch_norm"}},
         {"layers of stages without a pipeline",
          kMlp + "[parallel]\nstage_layers = [1, 1]\n",
          {"11:1 scenario.key_needs_schedule"}},
@@ -438,4 +490,18 @@ TEST_CASE("every kind of mistake in mesh and parallel is found at its line and c
         INFO(c.what << "\n" << c.text);
         CHECK(mistakes(c.text) == c.expected);
     }
+}
+
+TEST_CASE("beside bfloat16 the hooks that send it are offered, without PowerSGD's numbers") {
+    const auto offered = [](const std::string& parallel) {
+        try {
+            scenario::parse_scenario(in_bfloat16(parallel), "hook.toml");
+        } catch (const InputError& error) {
+            return changes_in(error.diagnostics().front().hint);
+        }
+        return std::string("nothing refused");
+    };
+    const std::string both = "parallel.ddp_hook = \"allreduce\"; parallel.ddp_hook = \"bf16_compress\"";
+    CHECK(offered("ddp_hook = \"fp16_compress\"\n") == both);
+    CHECK(offered("ddp_hook = \"powersgd\"\n[parallel.powersgd]\nseed = 2\n") == both);
 }

@@ -133,6 +133,49 @@ TEST_CASE("files that are no plan's question are refused with what is wrong with
           "plan.file.key");
 }
 
+TEST_CASE("a value of a question is refused by its key from the file's top, with what could stand there") {
+    const test::Folder folder;
+    const auto refusal = [&](const char* key, const nlohmann::ordered_json& value) {
+        const std::string text = plan_text([&](auto& q) { q[key] = value; });
+        try {
+            read_plan_file(folder.write("plan.json", text));
+        } catch (const InputError& error) {
+            const Message& message = error.diagnostics().front().message;
+            CHECK(message.id == "plan.file.key");
+            return to_text(*message.find("key")) + ": " + to_text(*message.find("expected"));
+        }
+        return std::string("read");
+    };
+    CHECK(refusal("gpus", 0) == "question.gpus: 1 … 65536");
+    CHECK(refusal("only", 3) == "question.only: {}");
+    CHECK(refusal("only", {{"tp", "two"}}) == "question.only.tp: 1 … 65536");
+    CHECK(refusal("only", {{"zero", 4}}) == "question.only.zero: 0 … 3");
+    CHECK(refusal("only", {{"recompute", "some"}}) == "question.only.recompute: none, selective, full");
+    CHECK(refusal("only", {{"recompute", 1}}) == "question.only.recompute: text");
+    CHECK(refusal("only", {{"dp", 2}}) == "question.only: tp, cp, pp, stages, zero, micro, recompute");
+}
+
+TEST_CASE("a model named by a scenario is its architecture: what the scenario trains of it stays there") {
+    const test::Folder folder;
+    const std::string sizes =
+                          "format = 1\n[model]\nkind = \"llama\"\ndim = 16\nhidden = 24\nlayers = 2\nvocab = "
+                          "16\nseq = 8\nheads = 4\nkv_heads = 2\n",
+                      train = "[train]\nsteps = 1\nglobal_batch = 1\n";
+    const auto named = [&](const char* file, const std::string& text) {
+        return named_model(folder.write(file, text)).spec;
+    };
+    const nn::ModelSpec plain = named("plain.toml", sizes + train);
+    const nn::ModelSpec other = named("lora.toml", sizes +
+                                                       "lora_rank = 2\nlora_alpha = 4\nlora_targets = "
+                                                       "[\"wq\"]\n" +
+                                                       train + "frozen = [\"blocks.1\"]\n");
+    CHECK(other.lora_rank == 0);
+    CHECK(other.lora_alpha == plain.lora_alpha);
+    CHECK(other.lora_targets.empty());
+    CHECK(other.frozen.empty());
+    CHECK(model_text(other) == model_text(plain));
+}
+
 TEST_CASE("every layout of a plan is a scenario of its ranks, batch and mesh") {
     for (const estimate::Stack stack : {estimate::Stack::torchtitan, estimate::Stack::megatron_core}) {
         const PlanFile file = small_plan(8, stack);

@@ -8,7 +8,7 @@
 #include "app/gui/view/predict_call.h"
 #include "app/gui/view/sheet.h"
 #include "app/gui/view/stepping.h"
-#include "core/base/call_words.h"
+#include "core/base/joined.h"
 
 namespace meshscope::view {
 

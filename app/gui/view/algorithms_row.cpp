@@ -7,7 +7,7 @@
 #include "app/gui/view/fitting.h"
 #include "app/gui/view/format.h"
 #include "app/gui/view/predict_call.h"
-#include "core/base/call_words.h"
+#include "core/base/joined.h"
 
 namespace meshscope::view {
 namespace {

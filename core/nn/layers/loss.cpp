@@ -37,7 +37,7 @@ Variable cross_entropy(Tape& tape, Variable logits, const Tensor& targets, const
         event->cross_entropy_forward(loss, lse, input, targets, divisor);
     }
     Tape::Node node;
-    node.name = "cross_entropy";
+    node.name = divisor == 0 ? kLossOfNothing : "cross_entropy";
     node.inputs = {logits};
     node.backward_input = [logits, input, lse, targets, divisor](Tape& t, const Tensor& grad_loss) {
         Tensor input_grad = activation(t, input.shape(), "cross_entropy input grad", input.dtype());

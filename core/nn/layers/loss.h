@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "core/nn/tape.h"
 
@@ -20,6 +21,9 @@ struct LossForm {
     }
     DType dtype_of(const Tensor& logits) const { return float32 ? DType::float32 : logits.dtype(); }
 };
+
+/// What Tape::watch() is told of a loss over rows none of which counts: NaN, as torch's cross_entropy gives.
+inline constexpr std::string_view kLossOfNothing = "cross_entropy of no targets";
 
 /// The mean over all rows of log Σ exp(logits) - logits[target], where logits (…, classes) and targets (…)
 /// int64: torch's cross_entropy; or what `form` makes of them. Rows whose target is tensor::kIgnoredTarget

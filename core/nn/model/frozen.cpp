@@ -1,8 +1,12 @@
 #include "core/nn/model/frozen.h"
 
-#include <algorithm>
 #include <charconv>
+#include <functional>
 #include <optional>
+#include <set>
+#include <utility>
+
+#include "core/nn/layers/linear.h"
 
 namespace meshscope::nn {
 namespace {
@@ -13,6 +17,14 @@ std::optional<int64_t> number_of(std::string_view text) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
     return number;
+}
+
+/// Visits every module inside of this one, the outer ones first.
+void for_each_below(const Module& outer, const std::function<void(const Module&)>& visit) {
+    for (const Module* const module : outer.children()) {
+        visit(*module);
+        for_each_below(*module, visit);
+    }
 }
 
 }  // namespace
@@ -30,20 +42,38 @@ std::vector<std::string> expand_range(const std::string& entry) {
     return names;
 }
 
-bool has_name(Model& model, const std::string& name) {
-    if (!name.empty() && model.find(name) != nullptr) return true;
-    return std::ranges::any_of(model.all_parameters(), [&](const auto& p) { return p->name == name; });
+std::set<std::string> names_in(const Model& model) {
+    std::set<std::string> names;
+    for_each_below(model, [&](const Module& module) { names.insert(module.name()); });
+    for (const auto& parameter : model.all_parameters()) names.insert(parameter->name);
+    return names;
+}
+
+std::vector<std::string> adaptable_layers(const std::string& kind) {
+    // Of the smallest model with an adapter beside each.
+    ModelSpec spec{.kind = kind, .dim = 2, .hidden = 1, .layers = 1};
+    spec.vocab = spec.seq = spec.heads = spec.kv_heads = spec.lora_rank = 1;
+    std::vector<std::string> names;
+    for_each_below(*make_model(spec), [&](const Module& module) {
+        const auto* const linear = dynamic_cast<const Linear*>(&module);
+        if (linear == nullptr || linear->lora() == nullptr) return;
+        names.push_back(linear->name().substr(linear->name().rfind('.') + 1));
+    });
+    return names;
 }
 
 void freeze(Model& model, const std::vector<std::string>& entries) {
+    std::set<std::string> names;
     for (const std::string& entry : entries)
-        for (const std::string& name : expand_range(entry)) {
-            // A module's parameters may bear another's name: a tied head's weight is called tok.weight.
-            if (Module* const module = name.empty() ? nullptr : model.find(name))
-                for (Parameter* parameter : module->parameters()) parameter->frozen = true;
-            for (const auto& parameter : model.all_parameters())
-                if (parameter->name == name) parameter->frozen = true;
-        }
+        for (std::string& name : expand_range(entry)) names.insert(std::move(name));
+    if (names.empty()) return;
+    // A module's parameters may bear another's name: a tied head's weight is called tok.weight.
+    for_each_below(model, [&](const Module& module) {
+        if (names.contains(module.name()))
+            for (Parameter* const parameter : module.parameters()) parameter->frozen = true;
+    });
+    for (const auto& parameter : model.all_parameters())
+        if (names.contains(parameter->name)) parameter->frozen = true;
 }
 
 }  // namespace meshscope::nn

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,10 +17,20 @@ std::vector<std::string> expand_range(const std::string& entry);
 
 /// Freezes (Parameter::frozen) every parameter of the modules, and the parameters, that the entries name.
 /// What a model does not have is passed over: of a pipeline's model, or one with fewer layers, some are
-/// elsewhere.
+/// elsewhere. Cost: O((modules + names) · log names).
 void freeze(Model& model, const std::vector<std::string>& entries);
 
-/// Whether the model has a module or a parameter of that name.
-bool has_name(Model& model, const std::string& name);
+/// Whether one of the parameters at least is trained.
+template <class Parameters>
+bool any_trained(const Parameters& parameters) {
+    return std::ranges::any_of(parameters, [](const auto& parameter) { return !parameter->frozen; });
+}
+
+/// What entries can name: the model's modules and parameters.
+std::set<std::string> names_in(const Model& model);
+
+/// The linear layers of a kind of model that may have adapters, by the last parts of their names: "wq". All
+/// but the head, each once, in the model's order. Throws InvalidArgument ("model.unknown_kind").
+std::vector<std::string> adaptable_layers(const std::string& kind);
 
 }  // namespace meshscope::nn

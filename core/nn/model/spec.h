@@ -28,6 +28,8 @@ enum class Activation : uint8_t { silu, gelu, gelu_tanh, relu };
 
 /// The most that one of the sizes below may be.
 inline constexpr int64_t kMostSize = 1 << 20;
+/// The most that the rank of LoRA's adapters may be.
+inline constexpr int64_t kMostLoraRank = 4096;
 
 /// What a scenario's [model] says. Fields that a kind does not use are ignored here and refused by the
 /// scenario reader.

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <utility>
 
 #include "core/parallel/ddp/ddp.h"
+#include "core/parallel/ddp/untrained_stages.h"
 #include "core/parallel/mixed_precision_key.h"
 
 namespace meshscope::parallel {
@@ -82,6 +85,26 @@ void refuse_powersgd(const DdpOptions& ddp, const StrategyUse& use, std::vector<
     }
 }
 
+/// A training in bfloat16 throughout sends bfloat16: float16 and PowerSGD's float32 are other types.
+void refuse_dtype(const DdpOptions& ddp, const StrategyUse& use, std::vector<Refusal>& found) {
+    if (ddp.hook != DdpHook::fp16_compress && ddp.hook != DdpHook::powersgd) return;
+    const KeyValue dtype = use.value("dtype", "train");
+    const auto* const word = dtype.as<std::string>();
+    if (word == nullptr || *word != "bfloat16" || !use.sure("ddp_hook")) return;
+    Offer others{{}, 2};
+    for (const char* const word : {"allreduce", "bf16_compress"}) {
+        others.candidates.push_back({{"parallel.ddp_hook", std::string(word)}});
+        if (use.has("powersgd")) others.candidates.back().push_back({"parallel.powersgd", {}});
+    }
+    found.push_back(
+        {.key = "dtype",
+         .message = {"scenario.dtype_hook",
+                     {{"hook", std::string(kDdpHooks.at(static_cast<std::size_t>(ddp.hook) - 1))}}},
+         .offers = {std::move(others)},
+         .of = Refusal::Of::key,
+         .table = "train"});
+}
+
 /// What Join does not go together with.
 void refuse_join(const DdpOptions& ddp, const StrategyUse& use, std::vector<Refusal>& found) {
     if (!use.sure("join")) return;
@@ -101,6 +124,8 @@ void refuse_join(const DdpOptions& ddp, const StrategyUse& use, std::vector<Refu
 std::vector<Refusal> ddp_refusals(const StrategyOptions& options, const StrategyUse& use) {
     std::vector<Refusal> found;
     refuse_powersgd(options.ddp, use, found);
+    refuse_dtype(options.ddp, use, found);
+    refuse_untrained_stages(options, use, found);
     if (options.ddp.static_graph && options.ddp.find_unused_parameters)
         found.push_back({"find_unused_parameters", {"scenario.static_finds_unused", {}}});
     refuse_join(options.ddp, use, found);

@@ -1,5 +1,7 @@
 #include "core/parallel/ddp/hooks.h"
 
+#include <optional>
+
 #include "core/parallel/ddp/powersgd.h"
 #include "core/tensor/kernels.h"
 
@@ -7,23 +9,23 @@ namespace meshscope::parallel {
 namespace {
 
 /// allreduce_hook and the two compress hooks: the bucket, or a cast of it, is divided by the ranks and
-/// summed.
+/// summed. `compressed` is the type that it is cast to; none: it travels in its own.
 class Compress final : public CommHook {
   public:
-    Compress(DType dtype, const RankContext& context, comm::ProcessGroup& group)
-        : dtype_(dtype), context_(context), group_(group) {}
+    Compress(std::optional<DType> compressed, const RankContext& context, comm::ProcessGroup& group)
+        : compressed_(compressed), context_(context), group_(group) {}
 
     void launch(const FullBucket& bucket) override {
         if (bucket.index >= under_way_.size()) under_way_.resize(bucket.index + 1);
         UnderWay& travels = under_way_[bucket.index];
         travels.numbers = bucket.flat;
         {
-            const bool casts = dtype_ != bucket.flat.dtype();
             const ComputeEvent event(context_.recorder, *context_.allocator,
-                                     casts ? "ddp.compress" : "ddp.divide", bucket.name);
-            if (casts) {
-                travels.numbers = context_.allocator->empty(
-                    bucket.flat.shape(), dtype_, MemoryCategory::communication, bucket.name + " compressed");
+                                     casts(bucket) ? "ddp.compress" : "ddp.divide", bucket.name);
+            if (casts(bucket)) {
+                travels.numbers =
+                    context_.allocator->empty(bucket.flat.shape(), *compressed_,
+                                              MemoryCategory::communication, bucket.name + " compressed");
                 event->cast(travels.numbers, bucket.flat);
             }
             event->scale(travels.numbers, 1.0F / static_cast<float>(group_.size()));
@@ -33,14 +35,13 @@ class Compress final : public CommHook {
         travels.work = group_.all_reduce(
             travels.numbers, ReduceOp::sum,
             {.stream = Stream::all_reduce,
-             .cause = {dtype_ == DType::float32 ? "ddp.hook.all_reduce" : "ddp.hook.compressed",
-                       bucket.name}});
+             .cause = {compressed_ ? "ddp.hook.compressed" : "ddp.hook.all_reduce", bucket.name}});
     }
 
     void finish(const FullBucket& bucket) override {
         UnderWay& travels = under_way_.at(bucket.index);
         travels.work.wait();
-        if (dtype_ != bucket.flat.dtype()) {
+        if (casts(bucket)) {
             const ComputeEvent event(context_.recorder, *context_.allocator, "ddp.decompress", bucket.name);
             event->cast(bucket.flat, travels.numbers);
         }
@@ -52,7 +53,9 @@ class Compress final : public CommHook {
         Tensor numbers;
         comm::Work work;
     };
-    DType dtype_;
+    bool casts(const FullBucket& bucket) const { return compressed_ && *compressed_ != bucket.flat.dtype(); }
+
+    std::optional<DType> compressed_;
     RankContext context_;
     comm::ProcessGroup& group_;
     std::vector<UnderWay> under_way_;  ///< by bucket
@@ -66,7 +69,7 @@ std::unique_ptr<CommHook> make_hook(const DdpOptions& options, const RankContext
         case DdpHook::none:
             break;
         case DdpHook::allreduce:
-            return std::make_unique<Compress>(DType::float32, context, group);
+            return std::make_unique<Compress>(std::nullopt, context, group);
         case DdpHook::fp16_compress:
             return std::make_unique<Compress>(DType::float16, context, group);
         case DdpHook::bf16_compress:

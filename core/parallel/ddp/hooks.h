@@ -30,8 +30,9 @@ class CommHook {
 };
 
 /// The hook that `options` names, over `group`; null for DdpHook::none. Bytes a rank sends a step (N
-/// elements, p ranks, ring): allreduce 2(p-1)/p · 4N; fp16_compress and bf16_compress half of that; powersgd
-/// see powersgd.h. Source: torch/distributed/algorithms/ddp_comm_hooks/default_hooks.py.
+/// elements of float32, p ranks, ring): allreduce, in the buckets' own type, 2(p-1)/p · 4N; fp16_compress and
+/// bf16_compress half of that; powersgd see powersgd.h. Source:
+/// torch/distributed/algorithms/ddp_comm_hooks/default_hooks.py.
 std::unique_ptr<CommHook> make_hook(const DdpOptions& options, const RankContext& context,
                                     comm::ProcessGroup& group);
 

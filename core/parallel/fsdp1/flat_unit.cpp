@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/nn/model/frozen.h"
 #include "core/parallel/read_into.h"
 #include "core/parallel/record_ownership.h"
 #include "core/tensor/kernels.h"
@@ -23,7 +24,7 @@ FlatUnit::FlatUnit(std::string name, std::vector<nn::Parameter*> parameters, con
     for (const nn::Parameter* parameter : parameters_) sizes.push_back(tensor::count(parameter->shape));
     layout_ = FlatLayout::of(sizes, alignment, comm_.shard ? comm_.shard->size() : 1);
     pieces_ = layout_.pieces(rank());
-    trains_ = std::ranges::any_of(parameters_, [](const nn::Parameter* p) { return !p->frozen; });
+    trains_ = nn::any_trained(parameters_);
     if (trains_)
         for (nn::Parameter* parameter : parameters_) parameter->in_trained_flat = parameter->frozen;
 }
@@ -85,11 +86,12 @@ void FlatUnit::wait_for_unshard() {
     whole_ = true;
 }
 
-void FlatUnit::reshard() {
-    if (empty() || !whole_ || !comm_.shard) return;
+bool FlatUnit::reshard() {
+    if (empty() || !whole_ || !comm_.shard) return false;
     for (nn::Parameter* parameter : parameters_) parameter->value = {};
     flat_ = {};
     whole_ = false;
+    return true;
 }
 
 Tensor FlatUnit::flatten_gradients() {

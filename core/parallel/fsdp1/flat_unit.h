@@ -57,7 +57,8 @@ class FlatUnit {
     /// Issues the all_gather. False, and nothing done, when the parameters are whole or on their way.
     bool unshard(std::string_view rule, bool prefetch);
     void wait_for_unshard();
-    void reshard();
+    /// Frees the whole parameters. False, and nothing done, when they are not there or nothing is cut.
+    bool reshard();
 
     /// Takes the parameters' gradients into one flat array and issues their reduction; returns without
     /// waiting. Throws InvalidArgument "parallel.no_gradient" when backward did not reach one of them.

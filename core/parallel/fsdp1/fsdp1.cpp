@@ -119,11 +119,8 @@ void Fsdp1::unshard(State& state, std::string_view rule, bool prefetch) {
 }
 
 void Fsdp1::reshard(State& state, bool frees) {
-    if (frees && comm_.shard) {
-        state.unit->reshard();
-        if (options_.limit_all_gathers && context_.recorder)
-            frees_.push_back(context_.recorder->last_event(Stream::compute));
-    }
+    if (frees && state.unit->reshard() && options_.limit_all_gathers && context_.recorder)
+        frees_.push_back(context_.recorder->last_event(Stream::compute));
     state.prefetched = false;
 }
 

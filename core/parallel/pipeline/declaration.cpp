@@ -43,7 +43,8 @@ bool read_stage_layers(const KeyValue& value, StrategyOptions& options, const St
 bool read_order(const KeyValue& value, StrategyOptions& options, const StrategyUse&,
                 std::vector<Refusal>& found) {
     const auto* const rows = value.as<std::vector<KeyValue>>();
-    if (rows == nullptr || rows->empty()) return false;
+    if (rows == nullptr) return false;
+    if (rows->empty()) found.push_back({.key = "schedule_order", .message = {"scenario.order_none", {}}});
     pipeline::Order order;
     for (std::size_t i = 0; i < rows->size(); ++i) {
         const auto* const text = (*rows)[i].as<std::string>();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/joined.h"
 
 namespace meshscope::parallel::pipeline {
 namespace {
@@ -21,12 +22,6 @@ Backwards backwards_of(const std::vector<Slot>& row) {
                     found[{action.stage, action.microbatch}].push_back(to_text(action));
     for (auto& [of, actions] : found) std::ranges::sort(actions);
     return found;
-}
-
-std::string joined(const std::vector<std::string>& actions) {
-    std::string text;
-    for (const std::string& action : actions) text += (text.empty() ? "" : ", ") + action;
-    return text;
 }
 
 /// Where a rank runs a backward in one piece and the schedule has it in two, or the other way round.

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/base/error.h"
+#include "core/nn/model/frozen.h"
 
 namespace meshscope::parallel::pipeline {
 
@@ -26,17 +27,13 @@ Stage::Stage(const RankContext& context, StagePlace place, std::unique_ptr<nn::M
       model_(std::move(model)),
       loss_(loss),
       in_flight_(static_cast<std::size_t>(place.microbatches)) {
-    const auto trained = [](const std::vector<nn::Parameter*>& parameters) {
-        return std::ranges::any_of(parameters, [](const nn::Parameter* p) { return !p->frozen; });
-    };
     if (!first()) {
-        input_trains_ = trained(model_->embed_parameters());
+        input_trains_ = nn::any_trained(model_->embed_parameters());
         for (int64_t i = 0; i < place_.layers.first; ++i)
-            input_trains_ = input_trains_ || trained(model_->layer_parameters(i));
+            input_trains_ = input_trains_ || nn::any_trained(model_->layer_parameters(i));
     }
     model_->keep_pieces(first(), place_.layers.first, place_.layers.end, last());
-    output_trains_ = input_trains_ ||
-                     std::ranges::any_of(model_->all_parameters(), [](const auto& p) { return !p->frozen; });
+    output_trains_ = input_trains_ || nn::any_trained(model_->all_parameters());
     strategy_ = make_strategy(*model_);
 }
 

@@ -48,7 +48,7 @@ Variable vocab_cross_entropy(Tape& tape, Variable logits, const Tensor& targets,
         event->cross_entropy_of_parts(loss, lse, largest, sums, picked, targets, divisor);
     }
     Tape::Node node;
-    node.name = "tp.vocab_cross_entropy";
+    node.name = divisor == 0 ? nn::kLossOfNothing : "tp.vocab_cross_entropy";
     node.inputs = {logits};
     node.backward_input = [logits, input, lse, targets, first, divisor](Tape& t, const Tensor& grad_loss) {
         Tensor grad = t.allocator().empty(input.shape(), input.dtype(), MemoryCategory::activations,

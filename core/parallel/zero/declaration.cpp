@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "core/parallel/ddp/untrained_stages.h"
 #include "core/parallel/mixed_precision_key.h"
 #include "core/parallel/unit_keys.h"
 #include "core/parallel/zero/zero.h"
@@ -25,7 +26,9 @@ constexpr StrategyKey kZero3Keys[] = {kBackwardPrefetchKey, kForwardPrefetchKey,
 
 std::vector<Refusal> flat_refusals(const StrategyOptions& options, const StrategyUse& use) {
     std::vector<Refusal> found;
-    if (options.zero_redundancy) refuse_precision(use, {"zero_variant"}, found);
+    if (!options.zero_redundancy) return found;
+    refuse_precision(use, {"zero_variant"}, found);
+    refuse_untrained_stages(options, use, found);
     return found;
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/base/crc32c.h"
 #include "core/base/error.h"
+#include "core/base/joined.h"
 #include "core/data/safetensors.h"
 #include "core/parallel/declaration.h"
 #include "core/parallel/model_declaration.h"
@@ -49,13 +50,6 @@ bool follows(const Difference& difference, const std::vector<Difference>& all) {
     });
 }
 
-/// "1, 2, 3"
-std::string listed(const std::vector<int64_t>& numbers) {
-    std::string text;
-    for (const int64_t number : numbers) text += (text.empty() ? "" : ", ") + std::to_string(number);
-    return text;
-}
-
 /// A file by its content, wherever it lies.
 std::string content_of(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
@@ -83,13 +77,8 @@ Identity identity_of(const scenario::Scenario& scenario) {
         identity.emplace_back("model.config", content_of(scenario.model_config));
     const nn::ModelSpec& model = scenario.model;
     if (!model.full_attention.empty())  // entries() has no lists and no tables
-        identity.emplace_back("model.full_attention", listed(model.full_attention));
-    if (!model.lora_targets.empty()) {
-        std::string targets;
-        for (const std::string& target : model.lora_targets)
-            targets += (targets.empty() ? "" : ", ") + target;
-        identity.emplace_back("model.lora_targets", std::move(targets));
-    }
+        identity.emplace_back("model.full_attention", joined_numbers(model.full_attention));
+    if (!model.lora_targets.empty()) identity.emplace_back("model.lora_targets", joined(model.lora_targets));
     if (const tensor::RopeScaling& scaling = model.rope_scaling;
         scaling.kind != tensor::RopeScaling::Kind::none)
         identity.emplace_back("model.rope_scaling", std::to_string(static_cast<int>(scaling.kind)) + ", " +
@@ -111,11 +100,14 @@ Identity identity_of(const scenario::Scenario& scenario) {
     }
     if (scenario.ignore_index) {
         add("data.ignore_index", *scenario.ignore_index);
-        identity.emplace_back("data.lengths", listed(scenario.data_lengths));
+        identity.emplace_back("data.lengths", joined_numbers(scenario.data_lengths));
         const bool tokens = scenario.parallel.loss_mean == parallel::LossMean::tokens;
         identity.emplace_back("train.loss_mean", tokens ? "tokens" : "microbatches");
     }
     add("train.global_batch", scenario.global_batch);
+    // A float32 training says nothing, as in the checkpoints from before there was another.
+    if (scenario.parallel.precision.stored != DType::float32)
+        identity.emplace_back("train.dtype", name(scenario.parallel.precision.stored));
     identity.emplace_back("optimizer.kind", scenario.optimizer.kind);
     if (scenario.optimizer.kind == "sgd")
         identity.emplace_back("optimizer.momentum", scenario.optimizer.momentum == 0.0 ? "none" : "some");

@@ -13,8 +13,8 @@
 namespace meshscope::run::checkpoint {
 
 /// What a scenario must share with the checkpoint it resumes, so that the training that goes on is the
-/// training that began: the model, the data and their order, the global batch, the optimizer. Mesh,
-/// strategy, learning rate and number of steps may differ. Cost: reads the data file for its checksum.
+/// training that began: the model, the data and their order, the global batch, the dtype, the optimizer.
+/// Mesh, strategy, learning rate and number of steps may differ. Cost: reads the data file for its checksum.
 Identity identity_of(const scenario::Scenario& scenario);
 
 /// What strategy state belongs to: the data strategy's word, "ddp", and in a pipeline "ddp, 4 stages".
