@@ -326,6 +326,31 @@ TEST_CASE("a lesson stays open, and its own run in reach, when blocks of its gri
     CHECK(app.state().lesson_step == step);
 }
 
+TEST_CASE("a block of a variant's run that a step shows is moved, and taken back into the same lesson") {
+    Harness app(1600, 900);
+    const auto lesson = std::make_shared<session::Document>(*pipeline_run());
+    lesson->quizzes.clear();
+    constexpr int32_t kStep = 2;
+    lesson->steps[kStep].run = run_changed({{"parallel.schedule", "\"GPipe\""}});
+    app.open(lesson);
+    app.stage().act(session::GoToLessonStep{kStep});
+    const auto variant = app.state().document;
+    REQUIRE(variant->lesson == lesson);
+    app.stage().act(session::MoveBlock{{1, 0, 1}});
+    const auto moved = answer(app);
+    REQUIRE(app.state().runs == std::vector{variant, moved});
+    // The lesson goes on at another step, with its own run in the variant's place.
+    app.stage().act(session::BackToLesson{});
+    app.stage().act(session::GoToLessonStep{0});
+    REQUIRE(app.state().document == lesson);
+    app.stage().act(session::BringToFront{1});
+    app.stage().act(session::UndoEdit{});
+    CHECK(app.state().document == variant);
+    CHECK(app.state().runs == std::vector{variant});
+    app.stage().act(session::ShowRunOfStep{false});
+    CHECK(app.state().document == lesson);
+}
+
 TEST_CASE("the lesson makes room for no other run, wherever it stands") {
     Harness app;
     app.open(run_changed({}));
