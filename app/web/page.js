@@ -203,6 +203,7 @@ var Module = (function () {
     // In a course page the first finger is the page's, until a tap has given the canvas the keyboard.
     takes: function () { return module.running && (!embedded || document.activeElement === canvas); },
     scrolls: function () { return module._meshscope_scrolls(); },
+    drags: function () { return module._meshscope_drags(); },
     scroll: function (pixels) { module._meshscope_scroll(pixels); },
     zoom: function (factor) { if (!module._meshscope_scrolls()) module._meshscope_zoom(factor); }
   });

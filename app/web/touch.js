@@ -1,6 +1,7 @@
 // Fingers on the canvas, as the mouse that the program knows. One finger: a tap presses, a move drags, or scrolls where what is
-// under it scrolls, and resting for half a second points without pressing, for what is told of things pointed at. Two fingers:
-// apart and together zoom as the wheel does, moved together they drag or scroll like one.
+// under it scrolls, and resting for half a second points without pressing, for what is told of things pointed at. What can be taken
+// along (a block of a pipeline's grid) is: moved sideways it goes with the finger where other things scroll, and a rest takes it up,
+// whichever way it goes then. Two fingers: apart and together zoom as the wheel does, moved together they drag or scroll like one.
 'use strict';
 function touch(canvas, program) {
   var kSlack = 8, kRest = 500;  // CSS pixels; ms
@@ -8,6 +9,7 @@ function touch(canvas, program) {
   var mode = null;       // 'held', 'pointing', 'dragging', 'scrolling', 'zooming', 'over'
   var last = null;       // the middle of the fingers, and how far they are apart
   var resting = null;
+  var pressing = false;  // the program has not drawn a frame yet since it was pressed
 
   function mouse(kind, at) {
     canvas.dispatchEvent(new MouseEvent(kind, { clientX: at.x, clientY: at.y, button: 0, bubbles: true }));
@@ -27,12 +29,29 @@ function touch(canvas, program) {
   function choose(at) {
     clearTimeout(resting);
     if (first.apart > 0 && Math.abs(at.apart - first.apart) > far(at, first)) return 'zooming';
+    var aside = Math.abs(at.x - first.x) > Math.abs(at.y - first.y);
+    if (first.apart === 0 && program.drags() && (aside || !program.scrolls())) return take();
     if (program.scrolls()) return 'scrolling';
     mouse('mousedown', first);
     return 'dragging';
   }
+  // What lies where the finger came down is taken along: the program must see it pressed there, in a frame of its own.
+  function take() {
+    mouse('mousedown', first);
+    pressing = true;
+    requestAnimationFrame(function () { requestAnimationFrame(function () {
+      if (!pressing) return;
+      pressing = false;
+      mouse('mousemove', last);
+    }); });
+    return 'dragging';
+  }
   function let_go(at) {
     clearTimeout(resting);
+    if (mode === 'dragging' && pressing) {
+      pressing = false;
+      at = first;  // nothing has seen it go anywhere
+    }
     if (mode === 'dragging') mouse('mouseup', at);
     if (mode === 'pointing') mouse('mousemove', { x: -1e4, y: -1e4 });  // what was told of is not pointed at any more
     mode = 'over';
@@ -46,7 +65,7 @@ function touch(canvas, program) {
         return begin(place(event.touches));
       }
       begin(place(event.touches));
-      resting = setTimeout(function () { mode = 'pointing'; }, kRest);
+      resting = setTimeout(function () { mode = program.drags() ? take() : 'pointing'; }, kRest);
     },
     touchmove: function (event) {
       if (!mode || mode === 'over') return;
@@ -56,7 +75,7 @@ function touch(canvas, program) {
         mode = choose(at);
       }
       // Where two fingers zoom, the point between them is what stays.
-      mouse('mousemove', mode === 'scrolling' ? first : at);
+      if (!pressing) mouse('mousemove', mode === 'scrolling' ? first : at);
       if (mode === 'zooming' && at.apart > 0 && last.apart > 0) program.zoom(at.apart / last.apart);
       if (mode === 'scrolling') program.scroll(at.y - last.y);
       last = at;

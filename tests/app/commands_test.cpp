@@ -62,6 +62,17 @@ TEST_CASE("keys are written and read by name, in any case, and what is no key is
         CHECK_FALSE(parse_key(none));
 }
 
+TEST_CASE("while text is typed, keys that go through it by words are the field's, with Control too") {
+    AppState state = opened();
+    for (const Key key : {Key::left, Key::right, Key::home, Key::end, Key::z})
+        for (const bool shift : {false, true}) {
+            CAPTURE(key_name({key, shift, true}));
+            CHECK_FALSE(key_action(state, {key, shift, true}, true));
+        }
+    CHECK(key_action(state, {Key::left, false, true}, false)->get_if<MoveSelection>() != nullptr);
+    CHECK(key_action(state, {Key::e, false, true}, true)->get_if<ToggleExport>() != nullptr);
+}
+
 TEST_CASE("a user's key goes before the usual ones, and the clash is said") {
     const OwnKeys own{{"keys.export", {{Key::t, false, false}}}};
     CHECK(std::string(command_of({Key::t, false, false}, own)->id) == "keys.export");

@@ -122,12 +122,16 @@ TEST_CASE("a step of a film comes while the one before it goes") {
     std::vector<int> greys;
     for (int i = 0; i < 5; ++i) greys.push_back(fade.frame(plain(200)).rgb[0]);
     CHECK(greys == std::vector<int>{50, 100, 150, 200, 200});
-    // A third of a second, but never more of a step than a quarter.
-    const auto fading = [](int frames, gui::FilmLook look) {
-        gui::Shot shot;
+    // A third of a second, but never more of a step than a quarter, of the shortest too.
+    const auto fading_from = [](int before, int frames, gui::FilmLook look) {
+        gui::Shot first, shot;
+        first.frames = before;
         shot.frames = frames;
-        return gui::Projector({shot, shot}, 30, look).fade_frames();
+        return gui::Projector({first, shot}, 30, look).fade_frames();
     };
+    const auto fading = [&](int frames, gui::FilmLook look) { return fading_from(frames, frames, look); };
+    CHECK(fading_from(300, 8, gui::FilmLook::tour) == 2);
+    CHECK(fading_from(8, 300, gui::FilmLook::tour) == 2);
     CHECK(fading(90, gui::FilmLook::tour) == 10);
     CHECK(fading(8, gui::FilmLook::tour) == 2);
     CHECK(fading(1, gui::FilmLook::tour) == 0);

@@ -100,6 +100,17 @@ void Harness::click(view::Point at) {
 }
 
 void Harness::drag(view::Point from, view::Point to) {
+    hold(from, to);
+    release();
+}
+
+void Harness::release() {
+    mouse_button(ImGui::GetIO(), 0, false);
+    frames(2);
+    ImGui::GetIO().MouseClickedTime[0] = -1e9;  // the next press is not the second of a double click
+}
+
+void Harness::hold(view::Point from, view::Point to) {
     ImGuiIO& io = ImGui::GetIO();
     const float scale = stage_.pixels_a_unit();
     mouse_position(io, from.x * scale, from.y * scale);
@@ -111,8 +122,6 @@ void Harness::drag(view::Point from, view::Point to) {
         mouse_position(io, (from.x + (to.x - from.x) * t) * scale, (from.y + (to.y - from.y) * t) * scale);
         frames(1);
     }
-    mouse_button(io, 0, false);
-    frames(2);
 }
 
 void Harness::wheel(view::Point at, float notches) {

@@ -31,6 +31,9 @@ class Harness {
     /// Moves the pointer (logical pixels), presses and releases.
     void click(view::Point at);
     void drag(view::Point from, view::Point to);
+    /// A drag's two parts: there with the button held, and letting it go.
+    void hold(view::Point from, view::Point to);
+    void release();
     void wheel(view::Point at, float notches);
     void key(window::Key key, bool shift = false, bool control = false);
     /// What a keyboard would type into the field that has the focus.

@@ -1,6 +1,8 @@
 #include "app/gui/main/lesson_pages.h"
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -14,6 +16,7 @@
 #include "harness.h"
 #include "tests/folder.h"
 #include "tests/test.h"
+#include "tests/thrown.h"
 
 using namespace meshscope;
 using nlohmann::json;
@@ -57,6 +60,16 @@ TEST_CASE("a lesson's pages hold its texts and answers, and a picture a step in 
     const json& question = lesson["questions"][0];
     CHECK(question["answer"] == "33");
     CHECK(question["hints"].size() == 4);
+}
+
+TEST_CASE("a lesson.json that is somebody else's is refused before any picture is drawn") {
+    const Folder folder;
+    std::filesystem::create_directory(folder.file("pages"));
+    std::ofstream(folder.file("pages/lesson.json")) << "{\"mine\": 1}\n";
+    CHECK(test::thrown_id<InvalidArgument>([&] { write("22_ring", folder.file("pages")); }) ==
+          "file.other_kind");
+    CHECK(std::distance(std::filesystem::directory_iterator(folder.file("pages")), {}) == 1);
+    CHECK(content(folder.file("pages/lesson.json")) == "{\"mine\": 1}\n");
 }
 
 TEST_CASE("a question's own picture leaves out what it asks, the other one shows it") {

@@ -26,7 +26,7 @@ using view::Picture;
 using view::Shape;
 using view::ShapeKind;
 using view::Token;
-using window::Look;
+using window::ShapeShader;
 
 namespace {
 
@@ -219,7 +219,7 @@ Picture matrices() {
 }
 
 struct LookCase {
-    Look look;
+    ShapeShader look;
     std::function<Picture()> picture;
     double above_8, above_40;  // of the pixels drawn, at most
 };
@@ -227,11 +227,11 @@ struct LookCase {
 /// Corners that ImGui makes of a few straight pieces, ends of dashes that it leaves hard, and pixels that a
 /// line covers in part are not the same to the last level.
 const std::vector<LookCase>& look_cases() {
-    static const std::vector<LookCase> cases{{Look::bars, bars, 0.004, 0.002},
-                                             {Look::chunks, chunks, 0.07, 0.015},
-                                             {Look::hatch, hatches, 0.004, 0.002},
-                                             {Look::dashes, dashes, 0.07, 0.03},
-                                             {Look::heat, matrices, 0.03, 0.001}};
+    static const std::vector<LookCase> cases{{ShapeShader::bars, bars, 0.004, 0.002},
+                                             {ShapeShader::chunks, chunks, 0.07, 0.015},
+                                             {ShapeShader::hatch, hatches, 0.004, 0.002},
+                                             {ShapeShader::dashes, dashes, 0.07, 0.03},
+                                             {ShapeShader::heat, matrices, 0.03, 0.001}};
     return cases;
 }
 
@@ -249,8 +249,8 @@ TEST_CASE("what shaders draw differs from what is drawn plainly by less than can
             const window::Image shaded = studio.draw(picture, With::shaders, scale);
             CHECK(studio.batches() > 0);
             const Difference off = difference(plain, shaded, empty);
-            INFO(window::look_name(one.look) << " at " << scale << ": most " << off.most << ", above 8 "
-                                             << off.above_8 << ", above 40 " << off.above_40);
+            INFO(window::shader_name(one.look) << " at " << scale << ": most " << off.most << ", above 8 "
+                                               << off.above_8 << ", above 40 " << off.above_40);
             CHECK(off.above_8 <= one.above_8);
             CHECK(off.above_40 <= one.above_40);
             CHECK(difference(plain, empty, empty).above_8 > 0.01);
@@ -271,7 +271,7 @@ TEST_CASE("shaders draw inside the clipping that ImGui has there, and in its ord
         const window::Image empty = studio.draw(picture_of({}), With::nothing),
                             plain = studio.draw(picture, With::nothing, 1, clip),
                             shaded = studio.draw(picture, With::shaders, 1, clip);
-        INFO(window::look_name(one.look));
+        INFO(window::shader_name(one.look));
         const auto at = [&](const window::Image& image, int x, int y) {
             const size_t i = (static_cast<size_t>(y) * kWide + static_cast<size_t>(x)) * 3;
             return std::array<uint8_t, 3>{image.rgb[i], image.rgb[i + 1], image.rgb[i + 2]};
@@ -287,6 +287,29 @@ TEST_CASE("shaders draw inside the clipping that ImGui has there, and in its ord
         CHECK(at(shaded, 615, 335) != at(empty, 10, 10));
         CHECK(difference(plain, shaded, empty).above_40 <= one.above_40);
     }
+}
+
+TEST_CASE("a few dashes are drawn plainly, many by the shader") {
+    LookStudio studio;
+    const auto lines = [](int count) {
+        std::vector<Shape> shapes;
+        for (int i = 0; i < count; ++i) {
+            Shape line;
+            line.kind = ShapeKind::polyline;
+            line.points = {{10, 10 + static_cast<float>(i) * 8}, {100, 10 + static_cast<float>(i) * 8}};
+            line.stroke = Token::accent;
+            line.stroke_style = view::Stroke::dashed;
+            line.width = 1;
+            shapes.push_back(line);
+        }
+        return picture_of(shapes);
+    };
+    const window::Image plain = studio.draw(lines(1), With::nothing),
+                        one = studio.draw(lines(1), With::shaders);
+    CHECK(studio.batches() == 0);
+    CHECK(one.rgb == plain.rgb);
+    studio.draw(lines(12), With::shaders);
+    CHECK(studio.batches() == 1);
 }
 
 TEST_CASE("a matrix of cells is one quad, and what is no matrix is none") {
@@ -333,8 +356,8 @@ TEST_CASE("shaders that the driver refuses are told, and their look is drawn pla
         CHECK(said.size() == (broken == "cover.glsl" ? 5 : 1));
         REQUIRE_FALSE(said.empty());
         CHECK(said[0].id == "window.look_refused");
-        CHECK(looks.draws(Look::heat) == (broken == "bars.vert"));
-        CHECK(looks.draws(Look::bars) == (broken == "heat.frag"));
+        CHECK(looks.draws(ShapeShader::heat) == (broken == "bars.vert"));
+        CHECK(looks.draws(ShapeShader::bars) == (broken == "heat.frag"));
         CHECK(looks.take_messages().empty());  // once
     }
 }
@@ -344,7 +367,7 @@ TEST_CASE("the page's version of the shaders compiles too") {
     window::Looks looks("#version 300 es");
     for (const Message& message : looks.take_messages())
         FAIL(test::catalogue().text(message, i18n::Language::en));
-    CHECK(looks.draws(Look::heat));
+    CHECK(looks.draws(ShapeShader::heat));
 }
 
 TEST_CASE("drawing leaves OpenGL's state as it was") {

@@ -3,13 +3,16 @@
 #include <string>
 #include <vector>
 
+#include "app/gui/main/exporter.h"
+#include "app/gui/panels/grid_boxes.h"
 #include "app/gui/sandbox/pipeline_order.h"
+#include "app/gui/session/block_actions.h"
 #include "app/gui/session/moved_block.h"
 #include "app/gui/session/runner.h"
 #include "app/gui/session/sandbox_actions.h"
-#include "app/gui/view/pipeline_actions.h"
 #include "app/gui/view/pipeline_marks.h"
 #include "harness.h"
+#include "tests/folder.h"
 #include "tests/test.h"
 
 using namespace meshscope;
@@ -98,14 +101,14 @@ TEST_CASE("blocks of every schedule's grid are the actions that it was to run") 
         REQUIRE(grid->lanes.size() == run->order->rows().size());
         for (std::size_t lane = 0; lane < grid->lanes.size(); ++lane) {
             const auto& row = run->order->rows()[lane];
-            const auto actions = view::actions_of(grid->lanes[lane], row);
+            const auto actions = session::actions_of(grid->lanes[lane], run->order->parts()[lane]);
             REQUIRE(actions);
             CHECK(std::ranges::is_sorted(*actions));
             for (std::size_t b = 0; b < actions->size(); ++b)
                 CHECK(row[(*actions)[b]].ends_with(std::to_string(grid->lanes[lane].blocks[b].microbatch)));
             auto other = row;
             std::swap(other.front(), other.back());
-            CHECK_FALSE(view::actions_of(grid->lanes[lane], other));
+            CHECK_FALSE(session::actions_of(grid->lanes[lane], sandbox::parts_of_row(other)));
         }
     }
 }
@@ -239,7 +242,7 @@ TEST_CASE("blocks stay where they are while a lesson's question is open, and whe
     Harness app(1600, 900);
     app.open(pipeline_run());
     REQUIRE(session::open_question(app.state()) != nullptr);
-    CHECK(session::movable_grid(app.state()) == nullptr);
+    CHECK_FALSE(session::movable_grid(app.state()));
 }
 
 TEST_CASE("the schedule's own order is said by no key, another one by one") {
@@ -249,4 +252,320 @@ TEST_CASE("the schedule's own order is said by no key, another one by one") {
     CHECK(rows[3][2] == "3B0");
     CHECK(order.changes_to(rows).front().key == "parallel.schedule_order");
     CHECK(sandbox::moved(rows, 3, 2, 1) == order.rows());
+}
+
+TEST_CASE("a move is undone however many have been made since: only the records' bytes are bounded") {
+    const auto run = pipeline_run();
+    const int64_t each = session::kept_bytes(*run);
+    CHECK(each > int64_t{1} << 16);
+    CHECK(40 * each < session::kMostMovedBytes);
+    session::MovedRuns moved;
+    for (int i = 0; i < 41; ++i) moved.made.push_back(std::make_shared<session::Document>(*run));
+    const auto first = moved.made.front(), latest = moved.made.back();
+    session::keep_within(moved, 40 * each);
+    CHECK(moved.made.size() == 41);
+    session::keep_within(moved, 10 * each);
+    CHECK(moved.made.size() == 11);
+    session::keep_within(moved, 0);
+    CHECK(moved.made == std::vector{first, latest});
+}
+
+TEST_CASE("a run that was brought to the front beside the one made of it begins a history of its own") {
+    Harness app(1600, 900);
+    const auto before = show_grid(app);
+    app.stage().act(session::MoveBlock{{3, 1, 2}});
+    const auto first = answer(app);
+    app.stage().act(session::BringToFront{0});
+    REQUIRE(app.state().document == before);
+    CHECK_FALSE(session::place_in_history(app.state()));
+    CHECK(session::open_moved(app.state()) == 1U);
+    CHECK_FALSE(session::can_undo_move(app.state()));
+    CHECK_FALSE(session::can_redo_move(app.state()));
+    app.stage().act(session::SetCursor{step_grid(*before)->lanes[0].blocks[0].at.begin_ns});
+    app.stage().act(session::MoveBlock{{3, 3, 4}});
+    const auto second = answer(app);
+    CHECK(app.state().moved->made == std::vector{before, second});
+    CHECK(app.state().runs == std::vector{before, first, second});
+    app.stage().act(session::UndoEdit{});
+    CHECK(app.state().document == before);
+    CHECK(app.state().runs == std::vector{before, first});
+    app.stage().act(session::RedoEdit{});
+    CHECK(app.state().document == second);
+    // The one from before is moved on from where it is.
+    app.stage().act(session::BringToFront{1});
+    REQUIRE(app.state().document == first);
+    CHECK_FALSE(session::can_undo_move(app.state()));
+}
+
+TEST_CASE("a lesson stays open, and its own run in reach, when blocks of its grid are moved") {
+    Harness app(1600, 900);
+    app.open(pipeline_run());
+    const auto lesson = app.state().document;
+    const auto& steps = lesson->steps;
+    const auto step = std::ranges::find(steps, "order", &session::LessonStep::id) - steps.begin();
+    app.stage().act(session::GoToLessonStep{static_cast<int32_t>(step)});
+    for (const session::QuizCard& quiz : lesson->quizzes) {
+        app.stage().act(session::Guess{quiz.id, "1"});
+        app.stage().act(session::Reveal{quiz.id});
+    }
+    app.settle();
+    REQUIRE(app.state().document == lesson);
+    // As many runs as can stand there, the lesson last.
+    app.stage().act(session::AddDocument{run_changed({}), false});
+    app.stage().act(session::AddDocument{run_changed({}), false});
+    app.stage().act(session::MoveBlock{{3, 1, 2}});
+    const auto moved = answer(app);
+    CHECK(app.state().document == moved);
+    CHECK(std::ranges::count(app.state().runs, lesson) == 1);
+    app.stage().act(session::BringToFront{1});
+    app.stage().act(session::AskWhatIf{"another", {{"train.steps", "3"}}});
+    answer(app);
+    CHECK(std::ranges::count(app.state().runs, lesson) == 1);
+    app.stage().act(session::BackToLesson{});
+    CHECK(app.state().document == lesson);
+    CHECK(app.state().lesson_step == step);
+}
+
+TEST_CASE("a block of a variant's run that a step shows is moved, and taken back into the same lesson") {
+    Harness app(1600, 900);
+    const auto lesson = std::make_shared<session::Document>(*pipeline_run());
+    lesson->quizzes.clear();
+    constexpr int32_t kStep = 2;
+    lesson->steps[kStep].run = run_changed({{"parallel.schedule", "\"GPipe\""}});
+    app.open(lesson);
+    app.stage().act(session::GoToLessonStep{kStep});
+    const auto variant = app.state().document;
+    REQUIRE(variant->lesson == lesson);
+    app.stage().act(session::MoveBlock{{1, 0, 1}});
+    const auto moved = answer(app);
+    REQUIRE(app.state().runs == std::vector{variant, moved});
+    // The lesson goes on at another step, with its own run in the variant's place.
+    app.stage().act(session::BackToLesson{});
+    app.stage().act(session::GoToLessonStep{0});
+    REQUIRE(app.state().document == lesson);
+    app.stage().act(session::BringToFront{1});
+    app.stage().act(session::UndoEdit{});
+    CHECK(app.state().document == variant);
+    CHECK(app.state().runs == std::vector{variant});
+    app.stage().act(session::ShowRunOfStep{false});
+    CHECK(app.state().document == lesson);
+}
+
+TEST_CASE("the lesson makes room for no other run, wherever it stands") {
+    Harness app;
+    app.open(run_changed({}));
+    app.stage().act(session::AddDocument{run_changed({}), false});
+    app.stage().act(session::AddDocument{run_changed({}), false});
+    app.stage().act(session::AddDocument{pipeline_run(), false});
+    const auto lesson = app.state().runs.back();
+    app.stage().act(session::SetView{view::ViewKind::timeline});
+    app.stage().act(session::MoveBlock{{3, 1, 2}});
+    const auto moved = answer(app);
+    REQUIRE(app.state().runs.size() == session::kMostRuns);
+    CHECK(std::ranges::count(app.state().runs, lesson) == 1);
+    CHECK(app.state().document == moved);
+}
+
+TEST_CASE("blocks stay where they are while the sandbox is open, and in what is exported") {
+    Harness app(1600, 900);
+    show_grid(app);
+    app.stage().act(session::MoveBlock{{3, 1, 2}});
+    const auto moved = answer(app);
+    REQUIRE(session::movable_grid(app.state()));
+    REQUIRE(session::can_undo_move(app.state()));
+    app.stage().act(session::ToggleSandbox{});
+    CHECK_FALSE(session::movable_grid(app.state()));
+    CHECK_FALSE(session::can_undo_move(app.state()));
+    CHECK_FALSE(session::can_ask_usual_order(app.state()));
+    app.stage().act(session::MoveBlock{{3, 2, 3}});
+    CHECK_FALSE(app.stage().take_effects().run);
+    app.stage().act(session::UndoEdit{});  // the sandbox's, which has none
+    CHECK(app.state().document == moved);
+    app.stage().act(session::ToggleSandbox{});
+    CHECK(session::can_undo_move(app.state()));
+    session::AppState exported = app.state();
+    exported.uncovered = true;
+    CHECK_FALSE(session::movable_grid(exported));
+}
+
+TEST_CASE("the schedule's own order is offered where the run has another") {
+    Harness app(1600, 900);
+    const auto before = show_grid(app);
+    CHECK_FALSE(session::can_ask_usual_order(app.state()));
+    app.stage().act(session::MoveBlock{{3, 1, 2}});
+    const auto moved = answer(app);
+    CHECK(session::can_ask_usual_order(app.state()));
+    // Written out in the scenario it is the schedule's all the same.
+    const auto& rows = before->order->rows();
+    std::string text;
+    for (const auto& row : rows) {
+        std::string line;
+        for (const std::string& action : row) line += (line.empty() ? "" : ", ") + action;
+        text += (text.empty() ? "[\"" : ", \"") + line + '"';
+    }
+    const auto told = run_changed({{"parallel.schedule_order", text + "]"}});
+    CHECK(told->order->rows() == rows);
+    CHECK_FALSE(told->order->own());
+    app.open(told);
+    CHECK_FALSE(session::can_ask_usual_order(app.state()));
+}
+
+TEST_CASE("a backward whose halves are two blocks goes as one, wherever it is taken") {
+    Harness app(1600, 900);
+    show_grid(app);
+    // As if the record had B0 of rank 3 (F0 B0 F1 B1 …) in its halves, which it works through one after the
+    // other.
+    auto grid = session::movable_grid(app.state());
+    REQUIRE(grid);
+    auto& lane = grid->actions[3];
+    const auto whole = *grid;
+    lane.insert(lane.begin() + 1, lane[1]);
+    REQUIRE(grid->are_one(3, 1, 2));
+    CHECK(grid->others(3, 1) == whole.others(3, 1));
+    for (const std::size_t half : {std::size_t{1}, std::size_t{2}}) {
+        CHECK(grid->own_place(3, half) == 1);
+        for (std::size_t to = 0; to <= grid->others(3, half); ++to) {
+            CAPTURE(half, to);
+            const auto moved = session::try_move(app.state(), *grid, {3, half, to}),
+                       as_whole = session::try_move(app.state(), whole, {3, 1, to});
+            REQUIRE(moved.asks.has_value() == as_whole.asks.has_value());
+            CHECK(moved.refusal.message.id == as_whole.refusal.message.id);
+            if (moved.asks) CHECK(moved.asks->changes.front().value == as_whole.asks->changes.front().value);
+        }
+    }
+}
+
+TEST_CASE("halves that a schedule has apart are moved one by one, each a step of undo") {
+    Harness app(1600, 900);
+    const auto run = run_changed({{"parallel.schedule", "\"InterleavedZeroBubble\""}});
+    app.open(run);
+    app.stage().act(session::SetCursor{step_grid(*run)->lanes[0].blocks[0].at.begin_ns});
+    const auto grid = session::movable_grid(app.state());
+    REQUIRE(grid);
+    for (const std::vector<std::size_t>& lane : grid->actions)
+        for (std::size_t b = 1; b < lane.size(); ++b) REQUIRE(lane[b] != lane[b - 1]);
+    // The first weight gradient that may come later.
+    std::optional<session::BlockMove> move;
+    const auto& blocks = grid->grid->lanes[1].blocks;
+    for (std::size_t b = 0; b < blocks.size() && !move; ++b) {
+        const session::BlockMove later{1, b, grid->own_place(1, b) + 1};
+        if (blocks[b].kind == view::BlockKind::weight_grad &&
+            session::try_move(app.state(), *grid, later).asks)
+            move = later;
+    }
+    REQUIRE(move);
+    app.stage().take_effects();
+    app.stage().act(session::MoveBlock{*move});
+    const auto moved = answer(app);
+    CHECK(app.state().document == moved);
+    app.stage().act(session::UndoEdit{});
+    CHECK(app.state().document == run);
+    CHECK_FALSE(session::can_undo_move(app.state()));
+}
+
+TEST_CASE("Escape gives a dragged block up, and far from its row it is let go for nothing") {
+    Harness app(1600, 900);
+    const auto run = show_grid(app);
+    const view::Point from = middle(app, 3, 1), behind = middle(app, 3, 2), above = middle(app, 1, 2);
+    app.stage().take_effects();
+    app.hold(from, {behind.x + 6, behind.y});
+    CHECK(tells(app, test::catalogue().text(Message{"view.pipeline.drop", {}}, i18n::Language::en)));
+    app.key(window::Key::escape);
+    CHECK_FALSE(tells(app, test::catalogue().text(Message{"view.pipeline.drop", {}}, i18n::Language::en)));
+    app.release();
+    CHECK_FALSE(app.stage().take_effects().run);
+    CHECK_FALSE(app.state().selection.event);  // nor was it a click
+    app.drag(from, {behind.x + 6, above.y});
+    CHECK_FALSE(app.stage().take_effects().run);
+    CHECK_FALSE(app.state().refused_move);
+    CHECK_FALSE(app.state().selection.event);
+    // Back where it was it is selected, and nothing runs.
+    const int64_t t_ns = app.state().cursor.t_ns;
+    app.drag(from, {from.x + 7, from.y});
+    CHECK_FALSE(app.stage().take_effects().run);
+    REQUIRE(app.state().selection.event);
+    CHECK(*app.state().selection.event == step_grid(*run)->lanes[3].blocks[1].first);
+    CHECK(app.state().cursor.t_ns == t_ns);
+    // The next one is a drag as any other.
+    app.drag(from, {behind.x + 6, behind.y});
+    CHECK(app.stage().take_effects().run);
+}
+
+TEST_CASE("playing stops when a block is moved") {
+    Harness app(1600, 900);
+    const auto lane = step_grid(*show_grid(app))->lanes[3];
+    app.stage().act(session::TogglePlay{});
+    REQUIRE(app.state().playing);
+    app.stage().act(session::MoveBlock{{3, 1, 2}});
+    CHECK_FALSE(app.state().playing);
+    app.stage().act(session::ShowRunning{});
+    app.stage().act(session::TogglePlay{});
+    app.stage().act(session::SelectEvent{{lane.rank, lane.blocks[1].first}, false});
+    app.stage().act(session::NudgeBlock{1});
+    CHECK_FALSE(app.state().playing);
+}
+
+TEST_CASE("why a block cannot stand there is told to those who have it read to them, and in no export") {
+    Harness app(1600, 900);
+    show_grid(app);
+    app.stage().tell(true);
+    app.frames(1);
+    const std::string why = test::catalogue().text(Message{"view.pipeline.circle", {}}, i18n::Language::en);
+    CHECK(app.stage().memory().told.find(why) == std::string::npos);
+    app.stage().act(session::MoveBlock{{3, 1, 8}});
+    app.frames(1);
+    REQUIRE(app.state().refused_move);
+    const std::string told = app.stage().memory().told;
+    CHECK(told.find(why) != std::string::npos);
+    CHECK(told.find("3B0") != std::string::npos);
+    const test::Folder folder;
+    gui::ExportJob job;
+    job.path = folder.file("grid.svg");
+    job.state = app.state();
+    {
+        gui::Exporter exporter(std::move(job), test::catalogue(), {});
+        while (!exporter.step()) {
+        }
+    }
+    const std::string svg = test::content(folder.file("grid.svg"));
+    CHECK(svg.find("1F1B") != std::string::npos);
+    CHECK(svg.find("without end") == std::string::npos);
+    CHECK(app.state().refused_move);
+}
+
+TEST_CASE("a grid's boxes are found by lane and block, and halves stand in one place") {
+    auto pipeline = std::make_shared<view::PipelineGrid>();
+    auto& lane = pipeline->lanes.emplace_back();
+    lane.rank = 5;
+    for (const int32_t first : {2, 8, 12, 20}) lane.blocks.emplace_back().first = first;
+    // The second and the third are the halves of one backward.
+    const session::MovableGrid grid{pipeline, {{0, 1, 1, 2}}};
+    view::Picture picture;
+    const auto add = [&](int64_t event, float x, float w, float h) {
+        view::Shape shape;
+        shape.kind = view::ShapeKind::rect;
+        shape.id = {"event", 5, event};
+        shape.box = {x, 10, w, h};
+        picture.shapes.push_back(shape);
+    };
+    add(2, 0, 20, 30);
+    add(5, 20, 10, 30);  // what it waits in
+    add(8, 30, 20, 30);
+    add(8, 30, 20, 5);  // a backward's dark foot
+    add(12, 50, 20, 30);
+    add(20, 70, 20, 30);
+    const panels::GridBoxes boxes(grid, picture);
+    CHECK(boxes.of(0, 1)->h == 30);
+    CHECK(boxes.round(0, 2)->x == 30);
+    CHECK(boxes.round(0, 2)->w == 40);
+    CHECK(boxes.round(0, 3)->w == 20);
+    CHECK(boxes.at({55, 20}) == std::pair(std::size_t{0}, std::size_t{2}));
+    CHECK_FALSE(boxes.at({25, 20}));
+    CHECK(boxes.place_at(0, 2, 5) == 0);
+    CHECK(boxes.place_at(0, 2, 50) == 1);  // its own: the other half does not count
+    CHECK(boxes.place_at(0, 2, 85) == 2);
+    CHECK(boxes.edge_of({0, 2, 0}) == -1);
+    CHECK(boxes.edge_of({0, 2, 1}) == 69);
+    CHECK(boxes.edge_of({0, 2, 2}) == 91);
+    CHECK(grid.own_place(0, 3) == 3);
 }

@@ -1,6 +1,7 @@
 // Who keeps which rows and what becomes of them, over traces of real runs.
 #include "app/gui/view/parameters.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -97,6 +98,27 @@ TEST_CASE("elements of an array are whole rows and what hangs over") {
     CHECK(view::blocks_of(run, 0, 15) == std::vector<Block>{{0, 5, 3, 5}});
     run.padding = 1;
     CHECK(view::blocks_of(run).empty());
+}
+
+TEST_CASE("a copy gathered in an earlier step is there from the step's begin until it is dropped") {
+    Run run(kHsdp);
+    const view::ParameterLife usual = run.life(0, 1, "net1.weight");
+    REQUIRE_FALSE(usual.holds(Holding::whole, usual.spans.front().begin_ns));
+    // As if the first copy of the step had been made in the one before.
+    auto& changes = run.trace.ranks[0].memory;
+    for (auto& change : changes) {
+        if (change.step != 1) continue;
+        change.step = 0;
+        if (change.category == MemoryCategory::unsharded_parameters && change.delta_bytes > 0 &&
+            run.trace.text(change.label).starts_with("net1"))
+            break;
+    }
+    const view::ParameterLife life = run.life(0, 1, "net1.weight");
+    CHECK(life.holds(Holding::whole, life.spans.front().begin_ns));
+    const auto dropped = std::ranges::find(life.truths, Holding::whole, &view::LifeSpan::holding);
+    const auto as_before = std::ranges::find(usual.truths, Holding::whole, &view::LifeSpan::holding);
+    REQUIRE(dropped != life.truths.end());
+    CHECK(dropped->end_ns == as_before->end_ns);
 }
 
 TEST_CASE("units and keepers are the record's") {

@@ -117,6 +117,43 @@ TEST_CASE("the grid of every schedule holds its actions in their order, in slots
     }
 }
 
+TEST_CASE("stages of unlike numbers of layers are told apart, one or several on a rank") {
+    struct Uneven {
+        std::string_view schedule;
+        std::vector<int> layers;  ///< by stage, 12 together
+    };
+    for (const auto& [word, layers] :
+         {Uneven{"1F1B", {1, 5, 2, 4}}, Uneven{"GPipe", {6, 1, 1, 4}},
+          Uneven{"Interleaved1F1B", {1, 2, 1, 3, 1, 2, 1, 1}},
+          Uneven{"ZBVZeroBubble", {2, 1, 1, 1, 3, 1, 2, 1}}, Uneven{"DualPipeV", {1, 1, 2, 1, 3, 2, 1, 1}}}) {
+        CAPTURE(word);
+        const auto kind = *parallel::pipeline::parse_schedule_kind(word);
+        const parallel::pipeline::ScheduleShape shape{kind, 4, static_cast<int32_t>(layers.size() / 4), 8};
+        const auto schedule = without_pairs(parallel::pipeline::make_schedule(shape));
+        std::string counts;
+        for (const int n : layers) counts += (counts.empty() ? "" : ", ") + std::to_string(n);
+        std::string text = scenario_text(std::string(word), 4, 8, "stage_layers = [" + counts + "]\n");
+        text.replace(text.find("layers = 8"), 10, "layers = 12");
+        const Ran ran(text);
+        const auto grid = view::pipeline_grid(*ran.trace, ran.clock, 0, 1);
+        REQUIRE(grid != nullptr);
+        CHECK(grid->complete);
+        CHECK(grid->stages == shape.stages());
+        REQUIRE(grid->lanes.size() == 4);
+        for (std::size_t r = 0; r < 4; ++r) {
+            CAPTURE(r);
+            // The stages and micro-batches of forwards, one after the other.
+            std::vector<std::pair<int32_t, int32_t>> planned, found;
+            for (const auto& slot : schedule.order[r])
+                if (slot && slot->kind == ActionKind::forward)
+                    planned.emplace_back(slot->stage, slot->microbatch);
+            for (const view::PipelineBlock& block : grid->lanes[r].blocks)
+                if (block.kind == BlockKind::forward) found.emplace_back(block.stage, block.microbatch);
+            CHECK(found == planned);
+        }
+    }
+}
+
 TEST_CASE(
     "the grid of a simulated schedule is as long, and idles as much, as an independent simulator says") {
     const std::string folder = test::golden_folder() + "/pipeline/";

@@ -2,13 +2,13 @@
 // is wrong, and ends with 1 then. Usage: node touch_test.js touch.js
 'use strict';
 const fs = require('fs'), vm = require('vm');
-let said = [], handlers = {}, timers = [], frames = [], scrolls = false, takes = true;
+let said = [], handlers = {}, timers = [], frames = [], scrolls = false, takes = true, drags = false;
 const canvas = { focus() {}, dispatchEvent(event) { said.push(`${event.type} ${event.clientX},${event.clientY}`); } };
 const world = { Math, window: { addEventListener(kind, act) { handlers[kind] = act; } }, MouseEvent: function (type, how) { Object.assign(this, how, { type }); },
   setTimeout: act => timers.push(act), clearTimeout: () => { timers = []; }, requestAnimationFrame: act => frames.push(act) };
 vm.createContext(world);
 vm.runInContext(fs.readFileSync(process.argv[2], 'utf8'), world);
-world.touch(canvas, { takes: () => takes, scrolls: () => scrolls, scroll: pixels => said.push(`scroll ${pixels}`), zoom: factor => said.push(`zoom ${factor.toFixed(2)}`) });
+world.touch(canvas, { takes: () => takes, scrolls: () => scrolls, drags: () => drags, scroll: pixels => said.push(`scroll ${pixels}`), zoom: factor => said.push(`zoom ${factor.toFixed(2)}`) });
 
 let prevented = 0, stopped = 0;
 function send(kind, ...fingers) {
@@ -68,6 +68,32 @@ send('touchstart', [10, 20]);
 send('touchmove', [30, 20]);
 send('touchcancel');
 expect('a drag that the browser takes away', 'mousemove 10,20; mousedown 10,20; mousemove 30,20; mouseup 30,20');
+
+// A block of a grid that scrolls.
+function drawn() { for (let i = 0; i < 2; ++i) frames.splice(0).forEach(act => act()); }
+scrolls = drags = true;
+send('touchstart', [10, 20]);
+send('touchmove', [20, 22]);
+drawn();
+send('touchmove', [60, 25]);
+send('touchend');
+expect('a block taken aside', 'mousemove 10,20; mousedown 10,20; mousemove 20,22; mousemove 60,25; mouseup 60,25');
+send('touchstart', [10, 20]);
+send('touchmove', [12, 40]);
+send('touchend');
+expect('a finger that scrolls past a block', 'mousemove 10,20; mousemove 10,20; scroll 20');
+send('touchstart', [10, 20]);
+timers.splice(0).forEach(act => act());
+drawn();
+send('touchmove', [10, 50]);
+send('touchmove', [40, 50]);
+send('touchend');
+expect('a block taken up by a rest', 'mousemove 10,20; mousedown 10,20; mousemove 10,20; mousemove 10,50; mousemove 40,50; mouseup 40,50');
+send('touchstart', [10, 20]);
+send('touchmove', [30, 20]);
+send('touchend');
+expect('a block let go before it was seen to move', 'mousemove 10,20; mousedown 10,20; mouseup 10,20');
+scrolls = drags = false;
 
 takes = false;
 const before = prevented, all = stopped;

@@ -52,6 +52,7 @@ session::AppState without_overlays(session::AppState state) {
     state.toast.reset();
     state.error.reset();
     state.loading.reset();
+    state.refused_move.reset();
     return state;
 }
 

@@ -24,8 +24,8 @@ std::vector<session::Action> place_actions(const Options& options, const session
     if (options.rank) actions.push_back(session::SelectRank{rank});
     if (!options.at) return actions;
     if (!options.at->is_event) {
-        const bool measured = options.clock.value_or(session::AppState{}.clock) == time::ClockKind::measured;
-        const int64_t end = (measured ? document.measured : document.modelled).end_ns;
+        const time::ClockKind clock = options.clock.value_or(session::AppState{}.clock);
+        const int64_t end = session::clock_of(document, clock).end_ns;
         if (options.at->value > end)
             throw InvalidArgument(
                 {"export.no_such_time",

@@ -32,6 +32,8 @@ using nlohmann::json;
 using session::Document;
 using view::Language;
 
+constexpr const char* kLessonFile = "lesson.json";
+
 json both(const scenario::Text& text) {
     return {{"en", text.en}, {"zh", text.zh}};
 }
@@ -136,11 +138,19 @@ int write_lesson_pages(const std::shared_ptr<const Document>& document, const Op
                        const Beside& beside, const std::string& folder, const i18n::Catalogue& catalogue,
                        const std::function<void(int, int)>& progress) {
     make_out_folder(folder);
-    const auto write = [&](const std::string& name, const std::string& text, FileKind kind) {
-        const std::string path = (std::filesystem::path(folder) / name).string();
-        if (!options.force) refuse_other_kind(path, kind);
-        replace_file(path, text);
+    const auto path_of = [&](const std::string& name) {
+        return (std::filesystem::path(folder) / name).string();
     };
+    const auto refuse_other = [&](const std::string& name, FileKind kind) {
+        if (!options.force) refuse_other_kind(path_of(name), kind);
+    };
+    const auto write = [&](const std::string& name, const std::string& text, FileKind kind) {
+        refuse_other(name, kind);
+        replace_file(path_of(name), text);
+    };
+    // It is written last, when all pictures are there: what it would replace is looked at before any is
+    // drawn.
+    refuse_other(kLessonFile, FileKind::json);
     json lesson = texts_of(*document);
     std::vector<int32_t> all, asked;  // of the lesson's own steps, which come first
     for (const session::LessonStep& step : document->steps) {
@@ -183,7 +193,7 @@ int write_lesson_pages(const std::shared_ptr<const Document>& document, const Op
         draw(all, "answered", ".svg");
         draw(asked, "asked", ".asked.svg");
     }
-    write("lesson.json", lesson.dump() + "\n", FileKind::json);
+    write(kLessonFile, lesson.dump() + "\n", FileKind::json);
     return written;
 }
 

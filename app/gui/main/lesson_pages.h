@@ -16,9 +16,9 @@ namespace meshscope::gui {
 /// what its picture tells; and the pictures, each in both languages as STEP.LANGUAGE.svg, which follows the
 /// reader's light or dark scheme. A step with questions has two, where they differ: STEP.LANGUAGE.asked.svg
 /// leaves out what is asked. Of `options` the size counts; `beside` are the runs that the lesson is compared
-/// with. The folder is there or is made. `progress`: how many pictures are drawn, of how many; what it throws
-/// ends the work. Needs no display and no GL. Cost: three frames a picture. Returns how many pictures were
-/// written. Throws IoError.
+/// with. The folder is there or is made; a lesson.json in it that is none of ours is refused before anything
+/// is drawn. `progress`: how many pictures are drawn, of how many; what it throws ends the work. Needs no
+/// display and no GL. Cost: three frames a picture. Returns how many pictures were written. Throws IoError.
 int write_lesson_pages(const std::shared_ptr<const session::Document>& document, const Options& options,
                        const Beside& beside, const std::string& folder, const i18n::Catalogue& catalogue,
                        const std::function<void(int done, int all)>& progress);

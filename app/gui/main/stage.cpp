@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/gui/main/words.h"
+#include "app/gui/panels/block_drag.h"
 #include "app/gui/session/keys.h"
 #include "app/gui/view/source_location.h"
 #include "app/i18n/error_text.h"
@@ -63,6 +64,7 @@ void Stage::act(const session::Action& action) {
 
 void Stage::key(window::KeyPress press) {
     using window::Key;
+    if (press.key == Key::escape && panels::give_up_drag(memory_)) return;
     const auto step = [&](Key on, Key back) { return press.key == on ? 1 : press.key == back ? -1 : 0; };
     // In the palette arrows and Enter are the list's; all else is typed.
     if (state_.palette) {

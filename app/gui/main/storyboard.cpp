@@ -16,7 +16,7 @@ std::optional<time::Interval> span_of(const session::Document& document, time::C
     const session::Document& shown = step.run ? *step.run : document;
     const auto& at = step.run ? step.run_at : step.at;
     if (!at || film == nullptr) return {};
-    return film(shown, clock == time::ClockKind::measured ? shown.measured : shown.modelled, *at);
+    return film(shown, session::clock_of(shown, clock), *at);
 }
 
 /// Whether no part of the run is named.
@@ -189,7 +189,8 @@ session::Film Projector::words() const {
 
 int Projector::fade_frames() const {
     if (look_ != FilmLook::tour || shots_.empty()) return 0;
-    return std::min(frames_per_s_ / 3, all_ / (4 * static_cast<int>(shots_.size())));
+    const int shortest = std::ranges::min_element(shots_, {}, &Shot::frames)->frames;
+    return std::min(frames_per_s_ / 3, shortest / 4);
 }
 
 bool Projector::advance(Stage& stage) {

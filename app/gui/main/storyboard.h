@@ -76,7 +76,7 @@ class Projector {
     /// begins: its layout is not settled yet.
     bool advance(Stage& stage);
     /// How many frames the change from a step to the next takes: in the look of a tour a third of a second,
-    /// at most a quarter of a step.
+    /// at most a quarter of the shortest step.
     int fade_frames() const;
 
   private:

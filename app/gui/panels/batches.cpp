@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -15,24 +16,21 @@ namespace {
 using view::Fill;
 using view::Shape;
 using view::ShapeKind;
-using window::Look;
 using window::LookItem;
+using window::ShapeShader;
 
 constexpr float kRound = 0.5F;      ///< pixels; a smaller radius is none
 constexpr size_t kApart = 48;       ///< items of one look that get a call of their own
 constexpr size_t kWorth = 160;      ///< vertices that ImGui would take, from which on a call is less work
+constexpr float kOfDash = 8;        ///< vertices that ImGui takes for one
 constexpr size_t kLeastCells = 64;  ///< of a heat matrix
 
-bool is_closed(const Shape& s) {
-    return s.kind == ShapeKind::rect || s.kind == ShapeKind::circle || s.kind == ShapeKind::polygon;
-}
-
 /// About how many vertices ImGui makes of an item. A hatch also costs two changes of the clipping.
-size_t vertices_of(const LookItem& item, Look look) {
+size_t vertices_of(const LookItem& item, ShapeShader look) {
     const bool round = item.shape[0] >= kRound;
     size_t n = (item.fill >> IM_COL32_A_SHIFT) == 0 ? 0 : round ? 24 : 4;
     if (item.shape[1] > 0) n += round ? 64 : 16;
-    if (look == Look::hatch && item.hatch != 0) n += kWorth;
+    if (look == ShapeShader::hatch && item.hatch != 0) n += kWorth;
     return n;
 }
 
@@ -40,10 +38,11 @@ size_t vertices_of(const LookItem& item, Look look) {
 
 Batches::Batches(Ui& ui, Point origin, Plain plain) : ui_(ui), on_(ui, origin), plain_(std::move(plain)) {}
 
-Look Batches::look_of(const Part& part) const {
+ShapeShader Batches::look_of(const Part& part) const {
     const Shape& s = *part.shape;
-    if (part.fill && s.pattern != Fill::solid) return Look::hatch;
-    return s.kind == ShapeKind::circle || ui_.px(s.radius) >= kRound ? Look::chunks : Look::bars;
+    if (part.fill && s.pattern != Fill::solid) return ShapeShader::hatch;
+    return s.kind == ShapeKind::circle || ui_.px(s.radius) >= kRound ? ShapeShader::chunks
+                                                                     : ShapeShader::bars;
 }
 
 bool Batches::take(const Part& part) {
@@ -52,7 +51,7 @@ bool Batches::take(const Part& part) {
     const bool dashed = part.stroke && s.stroke_style != view::Stroke::solid;
     if (dashed) {
         if (s.stroke_style == view::Stroke::double_line || (s.arrow && !is_closed(s)) ||
-            !ui_.looks->draws(Look::dashes))
+            !ui_.looks->draws(ShapeShader::dashes))
             return false;
         if (part.fill && !take({&s, true, false})) return false;
         gather(Kind::dashes, {&s, false, true});
@@ -111,9 +110,9 @@ void Batches::boxes() {
     for (const Part& part : parts_) items_.push_back(box_item(part));
     // Pieces of one look, or of the one that can draw all of it where such pieces are small.
     size_t begin = 0;
-    Look look = look_of(parts_[0]);
+    ShapeShader look = look_of(parts_[0]);
     for (size_t i = 1; i < parts_.size(); ++i) {
-        const Look next = look_of(parts_[i]);
+        const ShapeShader next = look_of(parts_[i]);
         if (next != look && i - begin >= kApart) {
             draw_boxes(begin, i, look);
             begin = i;
@@ -124,8 +123,8 @@ void Batches::boxes() {
     draw_boxes(begin, parts_.size(), look);
 }
 
-void Batches::draw_boxes(size_t begin, size_t end, Look look) {
-    if (look != Look::hatch && ui_.looks->draws(Look::heat))
+void Batches::draw_boxes(size_t begin, size_t end, ShapeShader look) {
+    if (look != ShapeShader::hatch && ui_.looks->draws(ShapeShader::heat))
         for (size_t i = begin; i < end;) {
             const size_t cells = cells_from({items_.data() + i, end - i});
             if (cells >= kLeastCells && heat(i, i + cells)) {
@@ -138,7 +137,7 @@ void Batches::draw_boxes(size_t begin, size_t end, Look look) {
     some_boxes(begin, end, look);
 }
 
-void Batches::some_boxes(size_t begin, size_t end, Look look) {
+void Batches::some_boxes(size_t begin, size_t end, ShapeShader look) {
     size_t vertices = 0;
     for (size_t i = begin; i < end; ++i) vertices += vertices_of(items_[i], look);
     if (vertices >= kWorth) return ui_.looks->add(*ui_.draw, look, {items_.data() + begin, end - begin});
@@ -158,11 +157,12 @@ bool Batches::heat(size_t begin, size_t end) {
 }
 
 void Batches::draw_heat() {
-    ui_.looks->add(*ui_.draw, Look::heat, {&heat_, 1});
+    ui_.looks->add(*ui_.draw, ShapeShader::heat, {&heat_, 1});
 }
 
 void Batches::dashes() {
     items_.clear();
+    float vertices = 0;
     for (const Part& part : parts_) {
         const Shape& s = *part.shape;
         LookItem item;
@@ -179,8 +179,14 @@ void Batches::dashes() {
             items_.push_back(item);
             item.shape[0] += std::hypot(b.x - a.x, b.y - a.y);
         }
+        const float period = std::accumulate(pattern.begin(), pattern.end(), 0.0F);
+        vertices += kOfDash * std::ceil(item.shape[0] / period) * static_cast<float>(pattern.size() / 2);
     }
-    ui_.looks->add(*ui_.draw, Look::dashes, items_);
+    if (vertices < static_cast<float>(kWorth)) {
+        for (const Part& part : parts_) plain_(part);
+        return;
+    }
+    ui_.looks->add(*ui_.draw, ShapeShader::dashes, items_);
 }
 
 }  // namespace meshscope::panels

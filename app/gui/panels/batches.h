@@ -31,12 +31,12 @@ class Batches {
   private:
     enum class Kind : uint8_t { none, boxes, dashes };
     void gather(Kind kind, const Part& part);
-    window::Look look_of(const Part& part) const;
+    window::ShapeShader look_of(const Part& part) const;
     window::LookItem box_item(const Part& part) const;
     void boxes();
     /// Items [begin, end): those that are a matrix's cells as one, the others by `look`.
-    void draw_boxes(size_t begin, size_t end, window::Look look);
-    void some_boxes(size_t begin, size_t end, window::Look look);
+    void draw_boxes(size_t begin, size_t end, window::ShapeShader look);
+    void some_boxes(size_t begin, size_t end, window::ShapeShader look);
     bool heat(size_t begin, size_t end);
     void draw_heat();
     void dashes();

@@ -2,88 +2,48 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <optional>
 #include <utility>
 
+#include "app/gui/panels/grid_boxes.h"
 #include "app/gui/panels/picture_renderer.h"
-#include "app/gui/session/moved_block.h"
 #include "app/gui/view/paint.h"
 
 namespace meshscope::panels {
 namespace {
+
+using session::BlockMove;
+using session::MovableGrid;
 
 constexpr float kTaken = 4;  ///< pixels after which a press is no click
 
 /// The block under a press, and where it is dragged.
 struct BlockDrag {
     DocumentMark document;
-    session::BlockMove move;
-    bool pressed = false, taken = false;
-    Point grab;                                 ///< where it was pressed, from the block's corner
-    Point from;                                 ///< the same, in the picture
-    std::optional<session::BlockMove> checked;  ///< the move of which `tried` is
+    BlockMove move;
+    enum class Held : uint8_t { no, pressed, taken, given_up } held = Held::no;
+    Point grab;                        ///< where it was pressed, from the block's corner
+    Point from;                        ///< the same, in the picture
+    std::optional<BlockMove> checked;  ///< the move of which `tried` is
     session::MoveTried tried;
 };
+using Held = BlockDrag::Held;
 
-using view::PipelineGrid;
-using view::PipelineLane;
-
-/// The rectangle of a block of the run in front.
-std::optional<Rect> box_of(const view::Picture& picture, view::EventRef block) {
-    const view::Id id{"event", block.rank, block.event};
-    for (const view::Shape& shape : picture.shapes)
-        if (shape.kind == view::ShapeKind::rect && shape.id == id) return shape.box;
-    return std::nullopt;
-}
-std::optional<Rect> box_of(const view::Picture& picture, const PipelineLane& lane, std::size_t block) {
-    return box_of(picture, {lane.rank, lane.blocks[block].first});
-}
-
-void press(const Ui& ui, BlockDrag& drag, const PipelineGrid& grid, const view::Picture& picture, Point at) {
+void press(const Ui& ui, BlockDrag& drag, const MovableGrid& grid, const GridBoxes& boxes, Point at) {
     drag = {};
-    const auto under = hit(picture, at);
-    if (!under || under->kind != "event") return;
-    for (std::size_t l = 0; l < grid.lanes.size(); ++l)
-        for (std::size_t b = 0; b < grid.lanes[l].blocks.size(); ++b) {
-            if (grid.lanes[l].rank != under->a || grid.lanes[l].blocks[b].first != under->b) continue;
-            const auto box = box_of(picture, grid.lanes[l], b);
-            if (!box) return;
-            drag.document = DocumentMark(ui.state.document);
-            drag.move = {l, b, b};
-            drag.grab = {at.x - box->x, at.y - box->y};
-            drag.from = at;
-            drag.pressed = true;
-            return;
-        }
+    const auto under = boxes.at(at);
+    if (!under) return;
+    const auto [lane, block] = *under;
+    const Rect box = *boxes.round(lane, block);
+    drag.document = DocumentMark(ui.state.document);
+    drag.move = {lane, block, grid.own_place(lane, block)};
+    drag.grab = {at.x - box.x, at.y - box.y};
+    drag.from = at;
+    drag.held = Held::pressed;
 }
 
-/// Where a block with its middle at `x` stands among the lane's others.
-std::size_t place_at(const view::Picture& picture, const PipelineLane& lane, std::size_t from, float x) {
-    std::size_t place = 0;
-    for (std::size_t b = 0; b < lane.blocks.size(); ++b) {
-        const auto box = b == from ? std::nullopt : box_of(picture, lane, b);
-        if (box && box->x + box->w / 2 <= x) ++place;
-    }
-    return place;
-}
-
-/// The edge of a place among the lane's others.
-float edge_of(const view::Picture& picture, const PipelineLane& lane, const session::BlockMove& move) {
-    std::size_t place = 0;
-    float edge = 0;
-    for (std::size_t b = 0; b < lane.blocks.size(); ++b) {
-        if (b == move.from) continue;
-        const auto box = box_of(picture, lane, b);
-        if (!box) continue;
-        if (place++ == move.to) return box->x - 1;
-        edge = box->x + box->w + 1;
-    }
-    return edge;
-}
-
-const session::MoveTried& tried(const Ui& ui, BlockDrag& drag, const PipelineGrid& grid,
-                                const session::BlockMove& move) {
+const session::MoveTried& tried(const Ui& ui, BlockDrag& drag, const MovableGrid& grid,
+                                const BlockMove& move) {
     if (drag.checked != move || drag.document != DocumentMark(ui.state.document)) {
         drag.tried = session::try_move(ui.state, grid, move);
         drag.checked = move;
@@ -95,15 +55,16 @@ const session::MoveTried& tried(const Ui& ui, BlockDrag& drag, const PipelineGri
 /// What stands over the grid: a picture of its own, as large as that.
 class MoveMarks {
   public:
-    MoveMarks(const Ui& ui, const PipelineGrid& grid, const view::Picture& picture)
+    MoveMarks(const Ui& ui, const MovableGrid& grid, const GridBoxes& boxes, const view::Picture& picture)
         : ui_(ui),
           grid_(grid),
+          boxes_(boxes),
           picture_(picture),
           input_(view_input(ui, picture.width, picture.height)),
           p_(input_) {}
 
     /// The block's own place, and where it would stand; `left`: it is being dragged, its corner's x.
-    void mark(const session::BlockMove& move, const Rect& box, std::optional<float> left, Token token) {
+    void mark(const BlockMove& move, const Rect& box, std::optional<float> left, Token token) {
         p_.layer = 1;
         p_.outline(box, Token::text, 1.5F, 4);
         if (left) {
@@ -112,8 +73,8 @@ class MoveMarks {
             ghost.stroke = token;
             ghost.width = 2;
         }
-        if (move.to == move.from) return;
-        const float edge = edge_of(picture_, grid_.lanes[move.lane], move);
+        if (move.to == grid_.own_place(move.lane, move.from)) return;
+        const float edge = boxes_.edge_of(move);
         p_.rect({edge - 1.5F, box.y - 6, 3, box.h + 12}, token, 1.5F);
     }
 
@@ -163,20 +124,21 @@ class MoveMarks {
   private:
     std::optional<Rect> block(std::size_t lane, const std::string& action) const {
         const auto found = session::block_of(ui_.state, grid_, lane, action);
-        return found ? box_of(picture_, *found) : std::nullopt;
+        return found ? boxes_.round(lane, *found) : std::nullopt;
     }
 
     const Ui& ui_;
-    const PipelineGrid& grid_;
+    const MovableGrid& grid_;
+    const GridBoxes& boxes_;
     const view::Picture& picture_;
     const view::Input input_;
     view::Painter p_;
 };
 
 /// Why ranks cannot work so, in lines.
-std::vector<std::string> reasons(const Ui& ui, const PipelineGrid& grid,
+std::vector<std::string> reasons(const Ui& ui, const MovableGrid& grid,
                                  const sandbox::OrderRefusal& refusal) {
-    const auto rank = [&](std::size_t lane) { return MessageArg{"rank", int64_t{grid.lanes[lane].rank}}; };
+    const auto& lanes = grid.grid->lanes;
     std::vector<std::string> lines;
     if (refusal.circle.empty()) {
         lines.push_back(ui.say(refusal.message.id, refusal.message.args));
@@ -185,74 +147,113 @@ std::vector<std::string> reasons(const Ui& ui, const PipelineGrid& grid,
     }
     lines.push_back(ui.say("view.pipeline.circle"));
     for (const sandbox::OrderWait& wait : refusal.circle)
-        lines.push_back(ui.say("view.pipeline.waits", {rank(wait.row),
+        lines.push_back(ui.say("view.pipeline.waits", {{"rank", int64_t{lanes[wait.row].rank}},
                                                        {"action", wait.action},
                                                        {"waits_for", wait.waits_for},
-                                                       {"other", int64_t{grid.lanes[wait.other].rank}}}));
+                                                       {"other", int64_t{lanes[wait.other].rank}}}));
     return lines;
 }
 
-void draw_over(Ui& ui, const PipelineGrid& grid, const view::Picture& picture, Point origin,
-               const session::BlockMove& move, const session::MoveTried& tried, std::optional<float> left) {
-    const auto box = box_of(picture, grid.lanes[move.lane], move.from);
+/// The grid of this frame as it is drawn.
+struct DrawnGrid {
+    const MovableGrid& grid;
+    const view::Picture& picture;
+    Point origin;
+    GridBoxes boxes{grid, picture};
+};
+
+void draw_over(Ui& ui, const DrawnGrid& drawn, const BlockMove& move, const session::MoveTried& tried,
+               std::optional<float> left) {
+    const auto box = drawn.boxes.round(move.lane, move.from);
     if (!box) return;
     const bool refused = tried.refusal.refused();
     const Token token = refused ? Token::err : tried.asks ? Token::ok : Token::soft;
-    MoveMarks over(ui, grid, picture);
+    MoveMarks over(ui, drawn.grid, drawn.boxes, drawn.picture);
     over.mark(move, *box, left, token);
     if (refused) over.waits(tried.refusal.circle);
     const Rect beside{left.value_or(box->x), box->y, box->w, box->h};
     if (refused)
-        over.note(reasons(ui, grid, tried.refusal), beside, token);
+        over.note(reasons(ui, drawn.grid, tried.refusal), beside, token);
     else if (tried.asks)
         over.note({ui.say("view.pipeline.drop")}, beside, token);
-    render(ui, over.take(), origin);
+    render(ui, over.take(), drawn.origin);
 }
 
-bool is_in(const PipelineGrid& grid, const session::BlockMove& move) {
-    return move.lane < grid.lanes.size() && move.from < grid.lanes[move.lane].blocks.size();
+/// Further above or below its row than that is high.
+bool is_far(const Rect& box, Point at) {
+    return at.y < box.y - box.h || at.y > box.y + 2 * box.h;
+}
+
+/// The button was let go, with the pointer there.
+void drop(Ui& ui, const DrawnGrid& drawn, const BlockMove& move, const Rect& box, Point at) {
+    if (is_far(box, at)) return;
+    const view::PipelineLane& lane = drawn.grid.grid->lanes[move.lane];
+    ui.act(session::SelectEvent{{lane.rank, lane.blocks[move.from].first}, false});
+    if (move.to != drawn.grid.own_place(move.lane, move.from)) ui.act(session::MoveBlock{move});
+}
+
+/// A block is held: it goes with the pointer, or is let go.
+void go_along(Ui& ui, BlockDrag& drag, const DrawnGrid& drawn, Point at) {
+    const auto box = drawn.boxes.round(drag.move.lane, drag.move.from);
+    if (drag.held == Held::pressed && std::hypot(at.x - drag.from.x, at.y - drag.from.y) > kTaken)
+        drag.held = Held::taken;
+    if (!ImGui::IsItemActive()) {
+        if (drag.held == Held::taken && box) drop(ui, drawn, drag.move, *box, at);
+        drag.held = Held::no;
+        return;
+    }
+    if (drag.held != Held::taken || !box) return;
+    const float left = at.x - drag.grab.x;
+    drag.move.to = is_far(*box, at) ? drawn.grid.own_place(drag.move.lane, drag.move.from)
+                                    : drawn.boxes.place_at(drag.move.lane, drag.move.from, left + box->w / 2);
+    draw_over(ui, drawn, drag.move, tried(ui, drag, drawn.grid, drag.move), left);
+    ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
 }
 
 }  // namespace
 
 bool drags_block(Memory& memory) {
-    return memory.memo.the<BlockDrag>().taken;
+    const Held held = memory.memo.the<BlockDrag>().held;
+    return held == Held::taken || held == Held::given_up;
 }
 
-void drag_block(Ui& ui, Memory& memory, const view::Picture& picture, Point origin) {
-    auto& drag = memory.memo.the<BlockDrag>();
+bool give_up_drag(Memory& memory) {
+    Held& held = memory.memo.the<BlockDrag>().held;
+    if (held != Held::taken) return false;
+    held = Held::given_up;
+    return true;
+}
+
+std::vector<std::string> refused_move(const Ui& ui, Memory& memory) {
+    if (!ui.state.refused_move) return {};
     const auto grid = session::movable_grid(ui.state, &memory.memo);
-    if (grid == nullptr || (drag.pressed && drag.document != DocumentMark(ui.state.document)) ||
-        !is_in(*grid, drag.move)) {
-        drag = {};
-        if (grid == nullptr) return;
-    }
+    if (!grid || !grid->has(*ui.state.refused_move)) return {};
+    auto& drag = memory.memo.the<BlockDrag>();
+    return reasons(ui, *grid, tried(ui, drag, *grid, *ui.state.refused_move).refusal);
+}
+
+void drag_block(Ui& ui, Memory& memory, const std::optional<MovableGrid>& movable,
+                const view::Picture& picture, Point origin) {
+    auto& drag = memory.memo.the<BlockDrag>();
+    const bool same = drag.document == DocumentMark(ui.state.document);
+    // The release of what is held no more is no click.
+    if (drag.held != Held::no && !(same && movable && movable->has(drag.move))) drag.held = Held::given_up;
+    if (drag.held == Held::given_up && !ImGui::IsItemActive()) drag.held = Held::no;
+    if (!movable) return;
+    const auto& refused = ui.state.refused_move;
+    const bool activated = ImGui::IsItemActivated() && !ui.state.running;
+    const bool held = drag.held == Held::pressed || drag.held == Held::taken;
+    const bool hovered = ImGui::IsItemHovered() && !ui.state.running;
+    if (!activated && !held && !hovered && !refused) return;
+
+    const DrawnGrid drawn{*movable, picture, origin};
     const ImVec2 mouse = ImGui::GetIO().MousePos;
     const Point at{mouse.x / ui.scale - origin.x, mouse.y / ui.scale - origin.y};
-    if (ImGui::IsItemActivated() && !ui.state.running) press(ui, drag, *grid, picture, at);
-    const auto& refused = ui.state.refused_move;
-    if (!drag.pressed) {
-        if (refused && is_in(*grid, *refused))
-            draw_over(ui, *grid, picture, origin, *refused, tried(ui, drag, *grid, *refused), {});
-        return;
-    }
-    const PipelineLane& lane = grid->lanes[drag.move.lane];
-    const auto box = box_of(picture, lane, drag.move.from);
-    if (std::hypot(at.x - drag.from.x, at.y - drag.from.y) > kTaken) drag.taken = true;
-    if (!box || !ImGui::IsItemActive() || !drag.taken) {
-        if (ImGui::IsItemActive()) return;
-        const bool dropped = drag.taken && drag.move.to != drag.move.from;
-        if (dropped) {
-            ui.act(session::SelectEvent{{lane.rank, lane.blocks[drag.move.from].first}, false});
-            ui.act(session::MoveBlock{drag.move});
-        }
-        drag.pressed = drag.taken = false;
-        return;
-    }
-    const float left = at.x - drag.grab.x;
-    drag.move.to = place_at(picture, lane, drag.move.from, left + box->w / 2);
-    draw_over(ui, *grid, picture, origin, drag.move, tried(ui, drag, *grid, drag.move), left);
-    ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
+    if (activated) press(ui, drag, *movable, drawn.boxes, at);
+    if (drag.held == Held::pressed || drag.held == Held::taken) return go_along(ui, drag, drawn, at);
+    if (hovered && drawn.boxes.at(at)) ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
+    if (refused && movable->has(*refused))
+        draw_over(ui, drawn, *refused, tried(ui, drag, *movable, *refused), {});
 }
 
 }  // namespace meshscope::panels

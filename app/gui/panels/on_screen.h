@@ -9,6 +9,13 @@
 
 namespace meshscope::panels {
 
+/// Whether a shape's outline comes back to where it began, so that it can be filled.
+inline bool is_closed(const view::Shape& shape) {
+    using view::ShapeKind;
+    return shape.kind == ShapeKind::rect || shape.kind == ShapeKind::circle ||
+           shape.kind == ShapeKind::polygon;
+}
+
 /// Where a picture's shapes stand in screen pixels, the same however they are drawn.
 class OnScreen {
   public:

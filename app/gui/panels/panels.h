@@ -56,8 +56,8 @@ void palette(Ui& ui, Memory& memory, Rect box);
 void export_sheet(Ui& ui, Memory& memory, Rect box);
 /// Everything that the view and its facts tell, as text.
 std::string view_as_text(Ui& ui, Memory& memory);
-/// All of what is on show as text, for those who have it read to them: what went wrong, the lesson's step,
-/// the view; without a document the lessons.
+/// All of what is on show as text, for those who have it read to them: what went wrong, why a block cannot be
+/// moved, the lesson's step, the view; without a document the lessons.
 std::string told(Ui& ui, Memory& memory);
 void toast(Ui& ui, Rect box);
 

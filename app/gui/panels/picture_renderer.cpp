@@ -69,8 +69,7 @@ class Renderer {
 
     void draw(const Shape& s) {
         if (s.kind == ShapeKind::text) return text(s);
-        const bool closed =
-            s.kind == ShapeKind::rect || s.kind == ShapeKind::circle || s.kind == ShapeKind::polygon;
+        const bool closed = is_closed(s);
         const bool filled = closed && s.fill != Token::none && s.pattern != Fill::none;
         const bool stroked = s.stroke != Token::none && s.width > 0;
         if (filled) fills_.push_back(&s);
@@ -85,8 +84,7 @@ class Renderer {
     /// With what ImGui has.
     void plain(const Part& part) {
         const Shape& s = *part.shape;
-        const bool closed =
-            s.kind == ShapeKind::rect || s.kind == ShapeKind::circle || s.kind == ShapeKind::polygon;
+        const bool closed = is_closed(s);
         std::vector<ImVec2> path;
         if (part.stroke || s.kind == ShapeKind::polygon) path = on_.outline_of(s);
         if (part.fill) fill(s, path);

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <string>
 
+#include "app/gui/panels/block_drag.h"
 #include "app/gui/panels/inline_text.h"
 #include "app/gui/panels/panels.h"
 #include "app/gui/panels/ui.h"
@@ -27,6 +28,7 @@ std::string told(Ui& ui, Memory& memory) {
         for (const session::LessonCard& card : ui.state.offers) line(ui.pick(card.title));
         return text;
     }
+    for (const std::string& why : refused_move(ui, memory)) line(why);
     const auto& steps = ui.state.document->steps;
     const auto at = static_cast<std::size_t>(std::max(0, ui.state.lesson_step));
     if (at < steps.size()) {

@@ -26,6 +26,11 @@ constexpr const View* kViews[] = {
 #undef MESHSCOPE_VIEW
 };
 
+/// The event that an id names by a (rank) and b (event).
+view::EventRef event_named(const view::Id& id) {
+    return {static_cast<int32_t>(id.a), static_cast<int32_t>(id.b)};
+}
+
 Actions set_clock(const Ui&, const view::Id& id, bool) {
     return {session::SetClock{static_cast<time::ClockKind>(id.a)}};
 }
@@ -61,8 +66,7 @@ Actions go_to_wait(const Ui& ui, const view::Id& id, bool twice) {
     if (twice || id.b < 0) return {};
     const time::Clock& clock = *session::shown_clock(ui.state);
     const time::Interval at = clock.events[static_cast<size_t>(id.a)][static_cast<size_t>(id.b)];
-    return {session::SetCursor{at.begin_ns},
-            session::SelectEvent{{static_cast<int32_t>(id.a), static_cast<int32_t>(id.b)}, false}};
+    return {session::SetCursor{at.begin_ns}, session::SelectEvent{event_named(id), false}};
 }
 std::string wait_status(const Ui& ui, Memory& memory, const view::Id& id) {
     return id.b < 0 ? rank_status(ui, memory, id) : event_status(ui, memory, id);
@@ -117,10 +121,6 @@ std::vector<std::shared_ptr<const session::Document>> runs_beside(const Ui& ui) 
     return runs;
 }
 
-const time::Clock& clock_of(const Ui& ui, const session::Document& document) {
-    return ui.state.clock == time::ClockKind::measured ? document.measured : document.modelled;
-}
-
 Actions select_rank(const Ui&, const view::Id& id, bool) {
     return {session::SelectRank{static_cast<int32_t>(id.a)}};
 }
@@ -130,8 +130,7 @@ Actions select_event(const Ui& ui, const view::Id& id, bool twice) {
     const time::Interval at = session::shown_clock(ui.state)->events.at(rank).at(event);
     const int64_t now = session::resting_time(ui.state);
     const bool is_there = at.begin_ns <= now && now <= at.end_ns;
-    return {
-        session::SelectEvent{{static_cast<int32_t>(id.a), static_cast<int32_t>(id.b)}, twice || !is_there}};
+    return {session::SelectEvent{event_named(id), twice || !is_there}};
 }
 
 Actions go_to_event(const Ui& ui, const view::Id& id, bool) {

@@ -91,8 +91,6 @@ const Target* find_target(const View& view, std::string_view kind);
 std::vector<std::shared_ptr<const session::Document>> variants_of_step(const Ui& ui);
 /// The runs that a form lays beside the one in front: those, then the others that are open.
 std::vector<std::shared_ptr<const session::Document>> runs_beside(const Ui& ui);
-/// A document's clock of the kind that is on show.
-const time::Clock& clock_of(const Ui& ui, const session::Document& document);
 
 /// For targets: the rank, or the event, that an id names by a (rank) and b (event).
 Actions select_rank(const Ui& ui, const view::Id& id, bool twice);

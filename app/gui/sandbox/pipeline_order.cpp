@@ -23,16 +23,28 @@ ActionRows rows_of(const pipeline::Schedule& schedule) {
     return rows;
 }
 
+std::vector<pipeline::Slot> slots_of(const std::vector<std::string>& row) {
+    std::vector<pipeline::Slot> slots;
+    for (const std::string& action : row) slots.push_back(pipeline::parse_action(action));
+    return slots;
+}
+
 pipeline::Order order_of(const ActionRows& rows) {
     pipeline::Order order;
-    for (const std::vector<std::string>& row : rows) {
-        order.emplace_back();
-        for (const std::string& action : row) order.back().push_back(pipeline::parse_action(action));
-    }
+    for (const std::vector<std::string>& row : rows) order.push_back(slots_of(row));
     return order;
 }
 
 }  // namespace
+
+std::vector<RowAction> parts_of_row(const std::vector<std::string>& row) {
+    std::vector<RowAction> parts;
+    for (const pipeline::Slot& slot : slots_of(row)) {
+        RowAction& part = parts.emplace_back();
+        if (slot) part = {slot->stage, slot->microbatch, pipeline::word(slot->kind).front()};
+    }
+    return parts;
+}
 
 ActionRows moved(ActionRows rows, std::size_t row, std::size_t from, std::size_t before) {
     const auto begin = rows[row].begin();
@@ -51,7 +63,8 @@ std::shared_ptr<const PipelineOrder> PipelineOrder::of(const scenario::Scenario&
     std::shared_ptr<PipelineOrder> made(new PipelineOrder);
     made->shape_ = *options.shape;
     made->rows_ = rows_of(pipeline::schedule_of(options));
-    made->own_ = !options.order.empty();
+    for (const auto& row : made->rows_) made->parts_.push_back(parts_of_row(row));
+    made->own_ = !options.order.empty() && made->rows_ != made->usual();
     return made;
 }
 

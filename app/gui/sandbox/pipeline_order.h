@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +14,14 @@ namespace meshscope::sandbox {
 
 /// A row a rank of a pipeline: what it computes in a step, "2F0", in order; a pair that overlaps as its two.
 using ActionRows = std::vector<std::vector<std::string>>;
+
+/// An action of a row in its parts; kind: 'F', 'B', 'I' or 'W'.
+struct RowAction {
+    int32_t stage = -1, microbatch = -1;
+    char kind = ' ';
+};
+/// Throws InvalidArgument ("pipeline.bad_action") for what is no action.
+std::vector<RowAction> parts_of_row(const std::vector<std::string>& row);
 
 /// The rows with the action `from` of a row taken to before the one that is `before` now (its length: to the
 /// end).
@@ -40,7 +49,9 @@ class PipelineOrder {
     static std::shared_ptr<const PipelineOrder> of(const scenario::Scenario& scenario);
 
     const ActionRows& rows() const { return rows_; }
-    /// It is not the schedule's.
+    /// The same in their parts.
+    const std::vector<std::vector<RowAction>>& parts() const { return parts_; }
+    /// It is not the schedule's; one that the scenario names though the schedule has the same is none's own.
     bool own() const { return own_; }
     /// The schedule's own.
     ActionRows usual() const;
@@ -54,6 +65,7 @@ class PipelineOrder {
 
     parallel::pipeline::ScheduleShape shape_;
     ActionRows rows_;
+    std::vector<std::vector<RowAction>> parts_;
     bool own_ = false;
 };
 

@@ -8,14 +8,13 @@
 #include "app/gui/session/cursor_moves.h"
 #include "app/gui/session/lessons.h"
 #include "app/gui/session/open_runs.h"
-#include "app/gui/session/sandbox_actions.h"
+#include "app/gui/session/run_actions.h"
 
 namespace meshscope::session {
 namespace {
 
-struct Applier {
-    AppState& s;
-    Effects& effects;
+struct Applier : RunActions {
+    using RunActions::operator();
 
     void operator()(const SetLanguage& a) const { s.language = a.language; }
     void operator()(const SetTheme& a) const { s.theme = a.theme; }
@@ -66,14 +65,12 @@ struct Applier {
     void operator()(const SelectRank& a) const {
         s.selection.rank = a.rank;
         if (a.rank) s.selection.asking_rank = *a.rank;
-        s.selection.event.reset();
-        s.selection.event_rank.reset();
+        s.selection.drop_event();
         s.selection.group.reset();
         s.selection.chunk.reset();
     }
     void operator()(const SelectEvent& a) const {
-        s.selection.event_rank = a.event.rank;
-        s.selection.event = a.event.event;
+        s.selection.choose_event(a.event.rank, a.event.event);
         s.selection.rank = a.event.rank;
         s.selection.asking_rank = a.event.rank;
         s.selection.chunk.reset();
@@ -92,8 +89,7 @@ struct Applier {
         s.selection.cell = a.cell;
         s.selection.rank = a.cell.from.first;
         s.selection.asking_rank = a.cell.from.first;
-        s.selection.event.reset();
-        s.selection.event_rank.reset();
+        s.selection.drop_event();
     }
     void operator()(const SelectParameter& a) const {
         s.selection.parameter = a.parameter;
@@ -287,112 +283,6 @@ struct Applier {
     void operator()(const OpenMesh& a) const { effects.open_text = mesh_request(a.dims); }
     void operator()(const AskPath& a) const { s.asks_path = a.asks; }
     void operator()(const Tick& a) const { tick(s, a.seconds); }
-
-    void operator()(const ToggleSandbox&) const {
-        if (s.sandbox && s.sandbox->open)
-            s.sandbox->open = false;
-        else if (!open_sandbox(s) && s.document)
-            effects.tell.push_back({"sandbox.no_scenario", {{"name", s.document->name}}});
-    }
-    void operator()(const StartExercise& a) const {
-        if (!start_exercise(s, a.changes) && s.document)
-            effects.tell.push_back({"sandbox.no_scenario", {{"name", s.document->name}}});
-    }
-    void operator()(const EditSandbox& a) const {
-        if (s.sandbox) s.sandbox->draft.edit(a.changes, a.typing);
-    }
-    void operator()(const UndoEdit&) const {
-        if (s.sandbox && s.sandbox->open)
-            s.sandbox->draft.undo();
-        else
-            undo_move(s);
-    }
-    void operator()(const RedoEdit&) const {
-        if (s.sandbox && s.sandbox->open)
-            s.sandbox->draft.redo();
-        else
-            redo_move(s);
-    }
-    void start(std::optional<RunRequest> request) const {
-        if (!request) return;
-        s.running = Running{request->name, request->what_if, 0, 0, false};
-        effects.run = std::move(request);
-    }
-    void operator()(const RunSandbox&) const {
-        if (s.sandbox && s.sandbox->open) start(sandbox_request(s));
-    }
-    void operator()(const StopRun&) const {
-        if (!s.running) return;
-        s.running->stopping = true;
-        effects.stop_run = true;
-    }
-    void operator()(const AskWhatIf& a) const { start(what_if_request(s, a)); }
-    void operator()(const MoveBlock& a) const {
-        const auto grid = movable_grid(s);
-        if (grid == nullptr || a.move.lane >= grid->lanes.size() ||
-            a.move.from >= grid->lanes[a.move.lane].blocks.size())
-            return;
-        const MoveTried tried = try_move(s, *grid, a.move);
-        if (tried.refusal.refused()) s.refused_move = a.move;
-        if (tried.asks) start(what_if_request(s, *tried.asks));
-    }
-    void operator()(const NudgeBlock& a) const {
-        const Nudged nudged = nudge(s, a.direction);
-        s.refused_move = nudged.refused;
-        if (nudged.asks) start(what_if_request(s, *nudged.asks));
-    }
-    void operator()(const UsualOrder&) const {
-        if (const auto asked = usual_order(s)) start(what_if_request(s, *asked));
-    }
-    void operator()(const AskCall& a) const { start(call_request(s, a)); }
-    void operator()(const AskSave& a) const {
-        if (s.sandbox) s.sandbox->saving = a.form;
-    }
-    void operator()(const SaveSandbox& a) const {
-        if (!s.sandbox || !s.sandbox->saving) return;
-        const sandbox::Draft& draft = s.sandbox->draft;
-        const std::size_t slash = draft.path().rfind('/');
-        effects.save =
-            SaveRequest{draft.text(), slash == std::string::npos ? "" : draft.path().substr(0, slash),
-                        *s.sandbox->saving, a.replace};
-    }
-    void operator()(const ShowRunning& a) const { s.running = a.running; }
-    void operator()(const RunEnded& a) const {
-        if (!s.document) return;  // closed meanwhile
-        if (a.request.what_if == kMovedBlock) return add_moved(s, a.request, a.document);
-        add_run(s, a);
-        if (!a.request.what_if.empty()) return;
-        const bool compares = s.view == view::ViewKind::compare;
-        bring_to_front(s, s.runs.size() - 1);
-        if (s.document->end && !compares) s.view = view_of_end(*s.document->end);
-    }
-    void operator()(const RunRefused& a) const {
-        if (s.sandbox && a.request.what_if.empty()) s.sandbox->draft.run_ended_with(a.found);
-    }
-    void operator()(const StartLive&) const {
-        if (!s.sandbox || s.live) return;
-        effects.start_live = sandbox_request(s);
-        if (effects.start_live) s.live = LiveState{effects.start_live->name, {}, nullptr};
-        if (s.live) s.live->world.going = true;
-    }
-    void operator()(const LetGo& a) const {
-        if (!s.live || s.live->world.going || s.live->world.ended) return;
-        s.live->world.going = true;
-        effects.let_go = a;
-    }
-    void operator()(const StopLive&) const {
-        if (!s.live) return;
-        effects.stop_live = true;
-        s.live.reset();
-    }
-    void operator()(const ShowLive& a) const { show_live(s, a); }
-    void operator()(const SaveEnded& a) const {
-        if (!s.sandbox || !s.sandbox->saving) return;
-        if (a.exists)
-            s.sandbox->saving->exists = true;
-        else
-            s.sandbox->saving.reset();
-    }
 };
 
 /// By keys, by playing, on the ruler; other actions that move the cursor choose what it goes to.
@@ -415,7 +305,7 @@ void apply(AppState& state, const Action& action, Effects& effects) {
     const auto pinned = std::pair(state.selection.event_rank, state.selection.event);
     const auto document = state.document;
     const auto on_show = std::tuple(state.view, state.forms, state.selection.rank);
-    std::visit(Applier{state, effects}, action.any());
+    std::visit(Applier{{state, effects}}, action.any());
     if (state.document != document) {
         state.stretch.reset();
         state.beat.reset();
@@ -429,8 +319,7 @@ void apply(AppState& state, const Action& action, Effects& effects) {
     if (moves_cursor(action) && state.selection.event && resting_time(state) != rested &&
         pinned == std::pair(state.selection.event_rank, state.selection.event) &&
         !cursor_on_selected(state, !std::holds_alternative<StepEvent>(action.any()))) {
-        state.selection.event_rank.reset();
-        state.selection.event.reset();
+        state.selection.drop_event();
     }
     if (!state.what_ifs.empty())
         std::erase_if(state.what_ifs, [&](const WhatIfRun& run) {

@@ -11,7 +11,7 @@ namespace meshscope::session {
 
 const time::Clock* shown_clock(const AppState& state) {
     if (!state.document) return nullptr;
-    return state.clock == time::ClockKind::measured ? &state.document->measured : &state.document->modelled;
+    return &clock_of(*state.document, state.clock);
 }
 
 std::optional<view::EventRef> shown_event(const AppState& state) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/gui/session/document.h"
+#include "app/gui/session/move_history.h"
 #include "app/gui/session/moved_block.h"
 #include "app/gui/session/sandbox_state.h"
 #include "app/gui/view/algorithms_choice.h"

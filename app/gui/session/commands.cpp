@@ -177,7 +177,7 @@ std::vector<Command> looking() {
         {"keys.block_later", {both(Key::right)}, nudged_block<1>},
         {"keys.usual_order",
          {},
-         [](const AppState& s) { return has_own_order(s) && !s.running ? Done(UsualOrder{}) : Done(); }},
+         [](const AppState& s) { return can_ask_usual_order(s) ? Done(UsualOrder{}) : Done(); }},
         {"keys.traffic_op",
          {{Key::o}},
          [](const AppState& s) { return in_traffic(s) ? Done(SetTraffic{next_op(s)}) : Done(); }},

@@ -115,6 +115,11 @@ struct Document {
     std::vector<std::string> strategies;
 };
 
+/// A run's clock of that kind.
+inline const time::Clock& clock_of(const Document& run, time::ClockKind kind) {
+    return kind == time::ClockKind::measured ? run.measured : run.modelled;
+}
+
 /// Whether `guess` is an answer of the quiz's kind at all, as scenario::is_readable judges it.
 bool readable_answer(const QuizCard& quiz, const std::string& guess);
 

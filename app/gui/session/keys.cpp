@@ -96,10 +96,30 @@ std::optional<KeyPress> parse_key(std::string_view name) {
     return {};
 }
 
+namespace {
+
+/// What moves or deletes by words in a text field, or takes back what was typed, with Control or without.
+bool is_of_field(window::Key key) {
+    switch (key) {
+        case window::Key::left:
+        case window::Key::right:
+        case window::Key::home:
+        case window::Key::end:
+        case window::Key::backspace:
+        case window::Key::remove:
+        case window::Key::z:
+            return true;
+        default:
+            return false;
+    }
+}
+
+}  // namespace
+
 std::optional<Action> key_action(const AppState& s, window::KeyPress press, bool typing) {
     // While somebody types, letters and arrows are the field's.
     if (typing && !press.control && press.key != window::Key::escape) return {};
-    if (typing && press.key == window::Key::z) return {};  // and so is taking back what was typed
+    if (typing && is_of_field(press.key)) return {};
     const Command* command = command_of(press, s.remembered.keys);
     return command != nullptr ? command->action(s) : std::nullopt;
 }

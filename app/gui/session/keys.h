@@ -17,7 +17,8 @@ std::string key_label(window::KeyPress press);
 std::optional<window::KeyPress> parse_key(std::string_view name);
 
 /// What a key press means now, by the table of commands and the user's own keys. Nothing for keys that have
-/// no meaning, and while text is being typed (`typing`) for all but Escape and the Control combinations.
+/// no meaning, and while text is being typed (`typing`) for all but Escape and the Control combinations that
+/// mean nothing in a text field: Ctrl+Left, Ctrl+Home, Ctrl+Z … are the field's.
 std::optional<Action> key_action(const AppState& state, window::KeyPress press, bool typing);
 
 }  // namespace meshscope::session

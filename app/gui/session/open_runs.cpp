@@ -65,11 +65,9 @@ void go_to_moment(AppState& s) {
         s.selection.slice = step.slice;
         s.slice_age_s = 0;
     }
-    s.selection.event.reset();
-    s.selection.event_rank.reset();
+    s.selection.drop_event();
     if (!step.at) return;
-    s.selection.event_rank = step.at->rank;
-    s.selection.event = step.at->event;
+    s.selection.choose_event(step.at->rank, step.at->event);
     const time::Interval at =
         shown_clock(s)->events[static_cast<size_t>(step.at->rank)][static_cast<size_t>(step.at->event)];
     show_step(s, s.document->trace->event(step.at->rank, step.at->event).step);
@@ -179,12 +177,10 @@ void go_to_end(AppState& s) {
     s.playing = false;
     s.view = view_of_end(end);
     s.selection.rank = s.selection.asking_rank = end.at.rank;
-    s.selection.event_rank.reset();
-    s.selection.event.reset();
+    s.selection.drop_event();
     const auto& events = s.document->trace->ranks[static_cast<std::size_t>(end.at.rank)].events;
     if (static_cast<std::size_t>(end.at.event) < events.size()) {
-        s.selection.event_rank = end.at.rank;
-        s.selection.event = end.at.event;
+        s.selection.choose_event(end.at.rank, end.at.event);
         // From the step of the last thing that is known to the one that the run was in.
         const int32_t from = events[static_cast<std::size_t>(end.at.event)].step;
         show_step(s, end.step);
@@ -274,13 +270,11 @@ void restore(AppState& s, const Viewpoint& place) {
     s.clock = place.clock;
     s.selection.rank = has(place.rank) ? place.rank : std::nullopt;
     if (s.selection.rank) s.selection.asking_rank = *s.selection.rank;
-    s.selection.event_rank.reset();
-    s.selection.event.reset();
+    s.selection.drop_event();
     if (has(place.event_rank) && place.event && *place.event >= 0 &&
         static_cast<std::size_t>(*place.event) <
             ranks[static_cast<std::size_t>(*place.event_rank)].events.size()) {
-        s.selection.event_rank = place.event_rank;
-        s.selection.event = place.event;
+        s.selection.choose_event(*place.event_rank, *place.event);
     }
     s.selection.slice = place.slice;
     s.selection.parameter = place.parameter;

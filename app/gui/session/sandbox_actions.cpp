@@ -27,6 +27,27 @@ bool was_made(const AppState& s, const std::shared_ptr<const Document>& document
            (s.sandbox && knows(*s.sandbox, document) && document != s.sandbox->runs.front().lock());
 }
 
+static_assert(kMostRuns > 3, "the first run, the one in front and the lesson stay");
+
+/// Which run makes room for another: never the first, which the others are measured against, nor the one in
+/// front, nor the lesson; the one that was asked of only where there is no other. The oldest that was made,
+/// else the latest.
+std::size_t run_to_drop(const AppState& s, const std::shared_ptr<const Document>& asked_of) {
+    const auto lesson = open_lesson(s);
+    std::optional<std::size_t> latest, asked;
+    for (std::size_t i = 1; i < s.runs.size(); ++i) {
+        const auto& run = s.runs[i];
+        if (run == s.document || run == lesson) continue;
+        if (run == asked_of) {
+            asked = i;
+            continue;
+        }
+        if (was_made(s, run)) return i;
+        latest = i;
+    }
+    return latest ? *latest : asked.value_or(s.runs.size() - 1);
+}
+
 void drop_run(AppState& s, std::size_t at) {
     s.runs.erase(s.runs.begin() + static_cast<std::ptrdiff_t>(at));
     s.lane_ranks.erase(s.lane_ranks.begin() + static_cast<std::ptrdiff_t>(at));
@@ -74,14 +95,7 @@ bool start_exercise(AppState& s, const std::vector<sandbox::Change>& changes) {
 }
 
 void add_run(AppState& s, const RunEnded& ended) {
-    if (s.runs.size() >= kMostRuns) {
-        std::size_t out = s.runs.size() - 1;
-        for (std::size_t i = s.runs.size(); i-- > 1;)
-            if (was_made(s, s.runs[i]) && s.runs[i] != ended.request.asked_of && s.runs[i] != s.document)
-                out = i;
-        if (s.runs[out] == s.document) --out;
-        drop_run(s, out);
-    }
+    if (s.runs.size() >= kMostRuns) drop_run(s, run_to_drop(s, ended.request.asked_of));
     s.runs.push_back(ended.document);
     s.lane_ranks.emplace_back();
     if (ended.request.what_if.empty()) {

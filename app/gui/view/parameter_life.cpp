@@ -59,6 +59,7 @@ class Life {
             end_ns_ = std::max(end_ns_, times_[i].end_ns);
         }
         if (unit_ == 0) unit_ = bucket();
+        no_gradients_ = drops_gradients();
         collectives();
         memory();
         update();
@@ -93,7 +94,7 @@ class Life {
             if (!((unit_ != 0 && e.unit == unit_) || e.unit == parameter_.id)) continue;
             if (e.op == CollectiveOp::all_gather || e.op == CollectiveOp::broadcast)
                 add({times_[i].begin_ns, times_[i].end_ns, Holding::gathering, e.id});
-            if (dropped()) continue;  // its unit's reductions carry others
+            if (no_gradients_) continue;  // its unit's reductions carry others
             if (e.op != CollectiveOp::reduce_scatter && e.op != CollectiveOp::all_reduce &&
                 e.op != CollectiveOp::reduce)
                 continue;
@@ -120,11 +121,15 @@ class Life {
             if (!copy && change->category != MemoryCategory::gradients) continue;
             const std::string_view label = trace_.text(change->label);
             if (!is_of(label, parameter_.name) && !is_of(label, unit)) continue;
-            if (!copy && dropped()) continue;
+            if (!copy && no_gradients_) continue;
             if (change->delta_bytes <= 0) {
                 const auto at = std::find_if(open.begin(), open.end(),
                                              [&](const auto& o) { return o.first == change->allocation; });
-                if (at == open.end()) continue;
+                if (at == open.end()) {
+                    // Gathered in an earlier step, and there from this one's begin to the drop.
+                    if (copy) add({begin_ns_, computed(change->after_event), Holding::whole, -1});
+                    continue;
+                }
                 intervals_[at->second].end_ns = computed(change->after_event);
                 open.erase(at);
                 continue;
@@ -181,7 +186,7 @@ class Life {
     }
 
     /// Frozen, and in no flat array whose gradients are computed all the same (FSDP1).
-    bool dropped() const {
+    bool drops_gradients() const {
         if (!parameter_.frozen) return false;
         const trace::Event* const gather = first_gather(trace_, rank_, unit_);
         return gather == nullptr || !trace_.text(gather->rule).starts_with("fsdp1.");
@@ -242,6 +247,7 @@ class Life {
     int32_t step_;
     const ShownParameter& parameter_;
     trace::StringId unit_;
+    bool no_gradients_ = false;         // of it, for others' are reduced with its unit
     std::size_t first_ = 0, last_ = 0;  // the step's events
     int64_t begin_ns_ = 0, end_ns_ = 0;
     std::vector<LifeSpan> intervals_;

@@ -1,30 +1,14 @@
 #include "app/gui/view/pipeline_blocks.h"
-#include "core/trace/simulated.h"
 
 #include <algorithm>
-#include <charconv>
-#include <map>
 #include <string_view>
-#include <tuple>
 #include <utility>
+
+#include "app/gui/view/pipeline_slots.h"
+#include "app/gui/view/pipeline_stages.h"
 
 namespace meshscope::view {
 namespace {
-
-constexpr int32_t kMostNumber = 1'000'000;  // more layers, stages or micro-batches no run has
-
-/// The number behind `prefix` in a unit's name: "layers.3.up" → 3; -1 where there is none.
-int32_t number_behind(std::string_view prefix, std::string_view unit) {
-    if (!unit.starts_with(prefix)) return -1;
-    int32_t number = -1;
-    std::from_chars(unit.data() + prefix.size(), unit.data() + unit.size(), number);
-    return number > kMostNumber ? -1 : number;
-}
-
-/// A model's layers are called "layers.N", a transformer's "blocks.N".
-int32_t layer_of(std::string_view unit) {
-    return std::max(number_behind("layers.", unit), number_behind("blocks.", unit));
-}
 
 bool is_transfer(const trace::Trace& trace, const trace::Event& event) {
     return event.kind == trace::EventKind::collective && is_point_to_point(event.op) &&
@@ -55,35 +39,6 @@ bool is_of_strategy(std::string_view kernel) {
     return false;
 }
 
-/// Which stage a layer belongs to: stage s has the layers [s·n/S, (s + 1)·n/S).
-class Stages {
-  public:
-    Stages(const trace::Trace& trace, const std::vector<int32_t>& ranks) : trace_(trace) {
-        // A table of texts is shorter than the events that name them, and has those of other pipelines too,
-        // which are cut alike.
-        for (const std::string& text : trace.strings) {
-            stages_ = std::max(stages_, number_behind("stage ", text) + 1);
-            layers_ = std::max(layers_, layer_of(text) + 1);
-        }
-        stages_ = std::max(stages_, static_cast<int32_t>(ranks.size()));
-    }
-
-    int32_t count() const { return stages_; }
-
-    /// -1: the unit is of no layer.
-    int32_t of(const trace::Event& event) const {
-        const int32_t layer = layer_of(trace_.text(event.unit));
-        if (layer < 0 || layers_ < 1) return -1;
-        int32_t stage = static_cast<int32_t>(int64_t{layer} * stages_ / layers_);
-        while (stage + 1 < stages_ && int64_t{stage + 1} * layers_ / stages_ <= layer) ++stage;
-        return stage;
-    }
-
-  private:
-    const trace::Trace& trace_;
-    int32_t stages_ = 0, layers_ = 0;
-};
-
 /// Kernels one after the other, of one phase, micro-batch and stage.
 struct Group {
     Phase phase = Phase::forward;
@@ -93,7 +48,10 @@ struct Group {
 
 /// What has no layer (the embedding, the head, the loss, a sum between layers) goes with the layer before it,
 /// at the beginning with the one after it.
-std::vector<int32_t> stages_of(const std::vector<const trace::Event*>& kernels, const Stages& stages) {
+std::vector<int32_t> stages_of(const std::vector<const trace::Event*>& kernels, const Stages& stages,
+                               std::size_t lane) {
+    if (const int32_t stage = stages.of_lane(lane); stage >= 0)
+        return std::vector<int32_t>(kernels.size(), stage);
     std::vector<int32_t> found;
     int32_t last = -1;
     for (const trace::Event* kernel : kernels) {
@@ -106,8 +64,8 @@ std::vector<int32_t> stages_of(const std::vector<const trace::Event*>& kernels, 
 }
 
 /// Cuts the kernels of one phase and micro-batch where the stage changes.
-void cut(Group group, const Stages& stages, std::vector<Group>& out) {
-    const std::vector<int32_t> stage_of = stages_of(group.kernels, stages);
+void cut(Group group, const Stages& stages, std::size_t lane, std::vector<Group>& out) {
+    const std::vector<int32_t> stage_of = stages_of(group.kernels, stages, lane);
     for (std::size_t i = 0; i < group.kernels.size(); ++i) {
         if (i == 0 || stage_of[i] != stage_of[i - 1])
             out.push_back({group.phase, group.microbatch, stage_of[i], i == 0 ? group.waited : -1, {}});
@@ -115,8 +73,10 @@ void cut(Group group, const Stages& stages, std::vector<Group>& out) {
     }
 }
 
-std::vector<Group> groups_of(const trace::Trace& trace, int32_t rank, int32_t step, const Stages& stages,
+/// Those of lane number `at`.
+std::vector<Group> groups_of(const trace::Trace& trace, std::size_t at, int32_t step, const Stages& stages,
                              PipelineLane& lane, Memo* memo) {
+    const int32_t rank = lane.rank;
     const auto& events = trace.ranks[static_cast<std::size_t>(rank)].events;
     std::vector<Group> groups;
     Group open;
@@ -135,13 +95,13 @@ std::vector<Group> groups_of(const trace::Trace& trace, int32_t rank, int32_t st
             if (is_of_strategy(trace.text(event.name))) continue;
             if (event.microbatch < 0 || event.microbatch > kMostNumber) continue;
             if (!open.kernels.empty() && (open.phase != event.phase || open.microbatch != event.microbatch))
-                cut(std::exchange(open, {}), stages, groups);
+                cut(std::exchange(open, {}), stages, at, groups);
             if (open.kernels.empty())
                 open = {event.phase, event.microbatch, -1, std::exchange(received, -1), {}};
             open.kernels.push_back(&event);
         }
     }
-    if (!open.kernels.empty()) cut(std::move(open), stages, groups);
+    if (!open.kernels.empty()) cut(std::move(open), stages, at, groups);
     return groups;
 }
 
@@ -193,74 +153,6 @@ void add_blocks(const trace::Trace& trace, const Group& group, bool splits,
     if (*part < n) block(BlockKind::weight_grad, has_input ? *part : 0, n, has_input ? -1 : group.waited);
 }
 
-/// When a stage is done with a micro-batch, in slots.
-using Done = std::map<std::tuple<bool, int32_t, int32_t>, double>;  // (backward, stage, micro-batch)
-
-/// When what a block needs is there; nothing: it is not known yet.
-std::optional<double> ready(const PipelineBlock& block, int32_t stages, const Done& done) {
-    const auto at = [&](bool backward, int32_t stage) -> std::optional<double> {
-        const auto found = done.find({backward, stage, block.microbatch});
-        return found == done.end() ? std::nullopt : std::optional(found->second);
-    };
-    switch (block.kind) {
-        case BlockKind::forward:
-            return block.stage == 0 ? 0 : at(false, block.stage - 1);
-        case BlockKind::weight_grad:
-            return at(true, block.stage);
-        default:
-            return block.stage + 1 == stages ? at(false, block.stage) : at(true, block.stage + 1);
-    }
-}
-
-/// Plays the blocks by what they need. A run that broke off may lack some: what needs them begins at once.
-void play(PipelineGrid& grid) {
-    const double part = 1.0 / std::max(1.0, double(grid.stages) / double(grid.lanes.size()));
-    Done done;
-    std::vector<std::size_t> next(grid.lanes.size(), 0);
-    std::vector<double> free(grid.lanes.size(), 0);
-    for (bool went_on = true, forced = false; went_on || !forced;) {
-        forced = !went_on;
-        went_on = false;
-        for (std::size_t l = 0; l < grid.lanes.size(); ++l) {
-            PipelineLane& lane = grid.lanes[l];
-            for (; next[l] < lane.blocks.size(); ++next[l]) {
-                PipelineBlock& block = lane.blocks[next[l]];
-                auto begin = ready(block, grid.stages, done);
-                if (!begin && !forced) break;
-                if (!begin) forced = false;
-                block.begin = std::max(free[l], begin.value_or(0));
-                block.end = block.begin + (block.kind == BlockKind::backward ? 2 * part : part);
-                free[l] = block.end;
-                if (block.kind != BlockKind::weight_grad)
-                    done[{block.kind != BlockKind::forward, block.stage, block.microbatch}] = block.end;
-                lane.work += block.end - block.begin;
-                grid.slots = std::max(grid.slots, block.end);
-                went_on = true;
-            }
-        }
-    }
-}
-
-/// A simulated record was played already: its clock counts stages' forwards.
-void take_slots(PipelineGrid& grid) {
-    const double part = double(grid.lanes.size()) / std::max(1.0, double(grid.stages));
-    int64_t unit_ns = 0;
-    for (const PipelineLane& lane : grid.lanes)
-        for (const PipelineBlock& block : lane.blocks)
-            if (block.kind == BlockKind::forward) unit_ns = block.at.end_ns - block.at.begin_ns;
-    if (unit_ns <= 0) return;
-    const auto slots = [&](int64_t t_ns) {
-        return part * static_cast<double>(t_ns) / static_cast<double>(unit_ns);
-    };
-    for (PipelineLane& lane : grid.lanes)
-        for (PipelineBlock& block : lane.blocks) {
-            block.begin = slots(block.at.begin_ns);
-            block.end = slots(block.at.end_ns);
-            lane.work += block.end - block.begin;
-            grid.slots = std::max(grid.slots, block.end);
-        }
-}
-
 /// The lane's blocks on the clock, of the groups that it ran.
 void fill_lane(const trace::Trace& trace, const time::Clock& clock, const std::vector<Group>& groups,
                bool splits, PipelineLane& lane) {
@@ -297,7 +189,7 @@ PipelineGrid find_grid(const trace::Trace& trace, const time::Clock& clock, int3
     for (const int32_t rank : ranks) {
         PipelineLane& lane = grid.lanes.emplace_back();
         lane.rank = rank;
-        groups.push_back(groups_of(trace, rank, step, stages, lane, memo));
+        groups.push_back(groups_of(trace, grid.lanes.size() - 1, step, stages, lane, memo));
     }
     const bool splits = in_halves(trace, groups);
     bool any = false;
@@ -305,8 +197,7 @@ PipelineGrid find_grid(const trace::Trace& trace, const time::Clock& clock, int3
         PipelineLane& lane = grid.lanes[l];
         fill_lane(trace, clock, groups[l], splits, lane);
         // A rank that did not come so far in the step: where each has one stage, it is known which.
-        if (lane.stages.empty() && std::cmp_equal(grid.stages, ranks.size()))
-            lane.stages.push_back(static_cast<int32_t>(l));
+        if (lane.stages.empty() && stages.of_lane(l) >= 0) lane.stages.push_back(stages.of_lane(l));
         for (PipelineBlock& block : lane.blocks) {
             // A model without numbered layers: a stage a rank.
             if (block.stage < 0) block.stage = lane.stages.empty() ? 0 : lane.stages.front();
@@ -317,10 +208,7 @@ PipelineGrid find_grid(const trace::Trace& trace, const time::Clock& clock, int3
         }
     }
     grid.complete = is_complete(grid);
-    if (trace::is_simulated(trace.info))
-        take_slots(grid);
-    else
-        play(grid);
+    fill_slots(trace, grid);
     return grid;
 }
 
@@ -332,12 +220,6 @@ int32_t grid_group(const trace::Trace& trace, int32_t rank) {
 }
 
 }  // namespace
-
-double PipelineGrid::bubble() const {
-    double work = 0;
-    for (const PipelineLane& lane : lanes) work += lane.work;
-    return slots > 0 ? 1 - work / (slots * static_cast<double>(lanes.size())) : 0;
-}
 
 bool has_pipeline(const trace::Trace& trace, Memo* memo) {
     return *found_once<bool>(memo, 8, trace, nullptr, int8_t{0},
@@ -392,24 +274,6 @@ int32_t most_held(const PipelineLane& lane) {
         most = std::max(most, now);
     });
     return most;
-}
-
-double slot_at(const PipelineLane& lane, int64_t t_ns) {
-    double slot = 0;
-    int64_t since = lane.blocks.empty() ? 0 : lane.blocks.front().at.begin_ns;
-    const auto between = [&](double from, double to, int64_t begin, int64_t end) {
-        return end <= begin ? to
-                            : from + (to - from) * static_cast<double>(t_ns - begin) /
-                                         static_cast<double>(end - begin);
-    };
-    for (const PipelineBlock& block : lane.blocks) {
-        if (t_ns < block.at.begin_ns) return between(slot, block.begin, since, block.at.begin_ns);
-        if (t_ns < block.at.end_ns)
-            return between(block.begin, block.end, block.at.begin_ns, block.at.end_ns);
-        slot = block.end;
-        since = block.at.end_ns;
-    }
-    return slot;
 }
 
 }  // namespace meshscope::view

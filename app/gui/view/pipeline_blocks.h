@@ -44,8 +44,8 @@ struct PipelineGrid {
     int32_t stages = 0;
     int32_t microbatches = 0;
     bool complete = true;  ///< each stage has each micro-batch's forward and backward
-    double slots = 0;     ///< until the last block ends
-    time::Interval span;  ///< of all blocks, on the clock
+    double slots = 0;      ///< until the last block ends
+    time::Interval span;   ///< of all blocks, on the clock
 
     /// The share of all ranks' slots in which they compute nothing, 0 … 1.
     double bubble() const;

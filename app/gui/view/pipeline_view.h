@@ -16,7 +16,7 @@ struct PipelineOptions {
     bool moving = false;      ///< that is being run
     bool can_undo = false, can_redo = false;  ///< a move of a block
     std::string usual;                        ///< the schedule whose order it had before; "": it has it
-    std::vector<RunBeside> beside;  ///< other runs, laid below on the same axis
+    std::vector<RunBeside> beside;            ///< other runs, laid below on the same axis
 };
 
 /// The micro-batches of the step at the cursor on the ranks of a pipeline: a lane a rank, a block a forward

@@ -121,6 +121,15 @@ struct Selection {
     int64_t row = -1;          ///< selected row of it; -1: none
     std::string slice;         ///< what the slice box holds: "replicate,shard"; "" = no slice
     int32_t asking_rank = 0;   ///< "be rank r"
+
+    void choose_event(int32_t of_rank, int32_t id) {
+        event_rank = of_rank;
+        event = id;
+    }
+    void drop_event() {
+        event_rank.reset();
+        event.reset();
+    }
 };
 
 }  // namespace meshscope::view

@@ -31,6 +31,11 @@ extern "C" EMSCRIPTEN_KEEPALIVE int meshscope_scrolls() {
     return under != nullptr && under->ScrollMax.y > 0 ? 1 : 0;
 }
 
+/// Whether what is under the pointer can be taken along sideways: the panels say so by the pointer's form.
+extern "C" EMSCRIPTEN_KEEPALIVE int meshscope_drags() {
+    return GImGui != nullptr && GImGui->MouseCursor == ImGuiMouseCursor_ResizeEW ? 1 : 0;
+}
+
 /// By so many CSS pixels: ImGui's own step of the wheel, in parts.
 extern "C" EMSCRIPTEN_KEEPALIVE void meshscope_scroll(float pixels) {
     const ImGuiWindow* const under = GImGui->HoveredWindow;

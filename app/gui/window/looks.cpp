@@ -15,7 +15,7 @@ std::string_view shaders(std::string_view file);  // written by cmake/embed.cmak
 namespace meshscope::window {
 namespace {
 
-constexpr std::array<const char*, kLooks> kNames{"bars", "chunks", "hatch", "dashes", "heat"};
+constexpr std::array<const char*, kShapeShaders> kNames{"bars", "chunks", "hatch", "dashes", "heat"};
 constexpr int kTableWide = 1024, kTableHigh = 2048;  // what every driver has
 
 /// An object of GL's that goes with its owner.
@@ -124,7 +124,7 @@ struct Looks::Gl {
     Owned<decltype(kTextureGone)> table{made(glGenTextures), kTextureGone};
 };
 
-std::string_view look_name(Look look) {
+std::string_view shader_name(ShapeShader look) {
     return kNames[static_cast<size_t>(look)];
 }
 
@@ -168,7 +168,7 @@ void Looks::begin_frame() {
     numbers_.clear();
 }
 
-void Looks::add(ImDrawList& list, Look look, std::span<const LookItem> items) {
+void Looks::add(ImDrawList& list, ShapeShader look, std::span<const LookItem> items) {
     if (items.empty()) return;
     Batch& batch = batches_.emplace_back(Batch{this, look, items_.size(), items.size()});
     items_.insert(items_.end(), items.begin(), items.end());
@@ -218,7 +218,7 @@ void Looks::draw(const Batch& batch, const ImDrawCmd& command) const {
     glUseProgram(program.program.name());
     glUniform4f(program.screen, at.x, at.y, all.DisplaySize.x, all.DisplaySize.y);
     glBlendFuncSeparate(GL_ONE, GL_ONE_MINUS_SRC_ALPHA, GL_ONE, GL_ONE_MINUS_SRC_ALPHA);
-    if (batch.look == Look::heat)
+    if (batch.look == ShapeShader::heat)
         glBindTexture(GL_TEXTURE_2D, gl_->table.name());  // ImGui binds its own a draw
     glBindVertexArray(gl_->array.name());
     glBindBuffer(GL_ARRAY_BUFFER, gl_->items.name());

@@ -19,10 +19,10 @@ struct ImDrawList;
 
 namespace meshscope::window {
 
-/// What a pair of shaders draws: shaders/NAME.vert and NAME.frag.
-enum class Look : uint8_t { bars, chunks, hatch, dashes, heat };
-inline constexpr int kLooks = 5;
-std::string_view look_name(Look look);
+/// The pairs of shaders by the shapes that they draw: shaders/NAME.vert and NAME.frag.
+enum class ShapeShader : uint8_t { bars, chunks, hatch, dashes, heat };
+inline constexpr int kShapeShaders = 5;
+std::string_view shader_name(ShapeShader look);
 
 /// One thing that a look draws; what the numbers mean to it stands in its vertex shader. Colours as ImGui
 /// packs them.
@@ -48,13 +48,13 @@ class Looks {
     Looks& operator=(const Looks&) = delete;
 
     /// Whether `look` can be drawn here; else the caller draws it plainly.
-    bool draws(Look look) const { return on_[static_cast<size_t>(look)]; }
+    bool draws(ShapeShader look) const { return on_[static_cast<size_t>(look)]; }
     std::vector<Message> take_messages();
 
     /// Forgets the last frame's batches.
     void begin_frame();
     /// Adds a batch to a draw list; it is drawn when that is.
-    void add(ImDrawList& list, Look look, std::span<const LookItem> items);
+    void add(ImDrawList& list, ShapeShader look, std::span<const LookItem> items);
     /// Puts numbers into the frame's table and gives where they begin; nothing where it is full.
     std::optional<uint32_t> table(std::span<const uint32_t> numbers);
     /// Hands the frame's items and numbers to the driver; before the draw data is drawn.
@@ -67,14 +67,14 @@ class Looks {
     struct Gl;
     struct Batch {
         Looks* looks;
-        Look look;
+        ShapeShader look;
         size_t first, count;
     };
     static void draw_batch(const ImDrawList* list, const ImDrawCmd* command);
     void draw(const Batch& batch, const ImDrawCmd& command) const;
 
     std::unique_ptr<Gl> gl_;
-    std::array<bool, kLooks> on_{};
+    std::array<bool, kShapeShaders> on_{};
     std::deque<Batch> batches_;  // addresses stay
     std::vector<LookItem> items_;
     std::vector<uint32_t> numbers_;

@@ -26,7 +26,7 @@ view::AlgorithmsOptions algorithms(const Ui& ui, const view::Input& input) {
     options.name = s.document->name;
     for (const auto& run : runs_beside(ui))
         if (options.beside.size() + 1 < kMostRows)
-            options.beside.push_back({run->name, *run->trace, clock_of(ui, *run)});
+            options.beside.push_back({run->name, *run->trace, session::clock_of(*run, ui.state.clock)});
     options.choice = s.algorithms;
     options.profile = &s.document->hardware;
     if (!s.reduced_motion && s.playing && s.stretch && s.stretch->travel_s > 0) {

@@ -117,8 +117,9 @@ std::vector<view::ComparedRun> compared_runs(const Ui& ui) {
         const view::RunEnd* end = shown[i].run == ui.state.document ? told_end(ui)
                                   : document.end                    ? &*document.end
                                                                     : nullptr;
-        runs.push_back({name, *document.trace, clock_of(ui, document), rank_of(ui.state, shown[i]),
-                        shown[i].run == ui.state.document, end, &document.traits, !shown[i].open});
+        runs.push_back({name, *document.trace, session::clock_of(document, ui.state.clock),
+                        rank_of(ui.state, shown[i]), shown[i].run == ui.state.document, end, &document.traits,
+                        !shown[i].open});
     }
     return runs;
 }
@@ -184,7 +185,7 @@ std::string run_event_status(const Ui& ui, Memory&, const view::Id& id) {
     const auto shown = run_of(ui, id);
     if (!shown) return {};
     const std::string event =
-        event_words(*shown->run->trace, clock_of(ui, *shown->run),
+        event_words(*shown->run->trace, session::clock_of(*shown->run, ui.state.clock),
                     static_cast<size_t>(rank_of(ui.state, *shown)), static_cast<size_t>(id.b));
     return event.empty() ? event : shown->run->name + " · " + event;
 }

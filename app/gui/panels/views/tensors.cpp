@@ -18,7 +18,7 @@ view::AttentionOptions attention(const Ui& ui) {
     options.sums = !ui.quiz_mask.asks_ranks_or_choice();
     if (ui.quiz_mask.asks_peer()) options.senders_covered = ui.say("ui.covered.peer");
     for (const auto& run : runs_beside(ui))
-        options.beside.push_back({run->name, *run->trace, clock_of(ui, *run)});
+        options.beside.push_back({run->name, *run->trace, session::clock_of(*run, ui.state.clock)});
     for (const std::string& way : session::attention_to_ask(s)) {
         const bool running = s.running && s.running->what_if == session::with_attention(way).id;
         options.offers.push_back({way, running});

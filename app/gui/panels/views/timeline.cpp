@@ -50,25 +50,27 @@ std::string grid_name(const Ui& ui, const session::Document& run) {
 
 /// Below lie the variants that the lesson's step shows, then the other runs that are open and have a
 /// pipeline.
-view::Picture grid(const Ui& ui, view::Size size) {
+view::Picture grid(const Ui& ui, view::Size size, bool movable) {
     const session::AppState& s = ui.state;
     view::PipelineOptions options;
     options.slots = s.forms.in(view::Form::grid);
     options.sums = !ui.quiz_mask.open();
     options.name = grid_name(ui, *s.document);
-    options.movable = session::movable_grid(s, ui.memo) != nullptr;
+    options.movable = movable;
     options.moving = s.running && s.running->what_if == session::kMovedBlock;
     options.can_undo = session::can_undo_move(s);
     options.can_redo = session::can_redo_move(s);
-    if (session::has_own_order(s) && !s.running) options.usual = s.document->schedule;
+    if (session::can_ask_usual_order(s)) options.usual = s.document->schedule;
     for (const auto& run : runs_beside(ui))
         if (view::has_pipeline(*run->trace, ui.memo))
-            options.beside.push_back({grid_name(ui, *run), *run->trace, clock_of(ui, *run)});
+            options.beside.push_back(
+                {grid_name(ui, *run), *run->trace, session::clock_of(*run, ui.state.clock)});
     return view::pipeline_view(view_input(ui, size.width, size.height), options);
 }
 
 view::Picture picture(const Ui& ui, Memory& memory, view::Size size) {
-    if (shows_grid(ui, memory)) return grid(ui, size);
+    if (shows_grid(ui, memory))
+        return grid(ui, size, session::movable_grid(ui.state, &memory.memo).has_value());
     return view::timeline_view(view_input(ui, size.width, size.height), shown_range(ui, memory, true));
 }
 
@@ -201,10 +203,11 @@ void lanes(Ui& ui, Memory& memory, Rect box, bool alone) {
 void grid_scene(Ui& ui, Memory& memory, Rect box) {
     ui.panel = "timeline";
     Region region(ui, "scene", box);
-    const view::Picture drawn = grid(ui, {box.w, box.h});
+    const auto movable = session::movable_grid(ui.state, &memory.memo);
+    const view::Picture drawn = grid(ui, {box.w, box.h}, movable.has_value());
     const Point origin{box.x, region.top()};
     picture_panel(ui, memory, "timeline", drawn, origin, !drags_block(memory));
-    drag_block(ui, memory, drawn, origin);
+    drag_block(ui, memory, movable, drawn, origin);
     if (drawn.height > box.h + 1) region.content_ends(region.top() + drawn.height);
 }
 
