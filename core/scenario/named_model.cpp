@@ -26,8 +26,9 @@ class ModelWriter {
               std::pair("layers", spec_.layers), std::pair("vocab", spec_.vocab),
               std::pair("vocab_multiple", spec_.vocab_multiple), std::pair("seq", spec_.seq),
               std::pair("heads", spec_.heads), std::pair("head_dim", spec_.head_dim),
-              std::pair("window", spec_.window)})
+              std::pair("window", spec_.window), std::pair("lora_rank", spec_.lora_rank)})
             if (size != 0) line(key, std::to_string(size));
+        if (spec_.lora_rank > 0) lora();
         flag("tied", spec_.tied);
         number("norm_eps", spec_.norm_eps, 1e-5);
         number("attention_scale", spec_.attention_scale, 0);
@@ -51,6 +52,13 @@ class ModelWriter {
     /// With as many digits as read back the same.
     void number(std::string_view key, double value, double usual) {
         if (value != usual) line(key, nlohmann::json(value).dump());
+    }
+    void lora() {
+        number("lora_alpha", spec_.lora_alpha, 8);
+        std::string list;
+        for (const std::string& target : spec_.lora_targets)
+            list += (list.empty() ? "" : ", ") + toml_string(target);
+        if (!list.empty()) line("lora_targets", "[" + list + "]");
     }
     void full_attention() {
         std::string list;
