@@ -1,4 +1,5 @@
 // A plan in the window: opened from its file, its chart, its layouts' modelled runs.
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -139,6 +140,7 @@ TEST_CASE("a layout of the chart opens as its modelled run, and closing leads ba
     CHECK(app.state().document->name ==
           estimate::layout_word(app.state().plan->layouts[1].estimate->job.layout));
     CHECK(app.state().document->modelled.end_ns > 0);
+    CHECK(app.state().view == view::ViewKind::timeline);
     for (const auto& rank : run.ranks) CHECK(!rank.events.empty());
     for (const view::ViewKind kind : view::kViewKinds) {  // every view has something to say of such a run
         app.stage().act(session::SetView{kind});
@@ -153,6 +155,27 @@ TEST_CASE("a layout of the chart opens as its modelled run, and closing leads ba
     app.frames(3);
     CHECK(!app.state().plan);
     CHECK(app.has_widget("open_path"));
+}
+
+TEST_CASE("of many ranks some are run for all, and every view shows them") {
+    const Folder folder;
+    Window app;
+    app.open_plan(plan_file(folder, 128));
+    app.stage().act(session::OpenLayout{0});
+    app.open_layout();
+    REQUIRE(app.state().document);
+    const auto& ranks = app.state().document->trace->ranks;
+    CHECK(ranks.size() == 128);
+    const auto run = std::ranges::count_if(ranks, [](const auto& rank) { return !rank.events.empty(); });
+    CHECK(run > 0);
+    CHECK(run < 64);
+    for (const view::ViewKind kind : view::kViewKinds)
+        for (const int32_t rank : {0, 64}) {
+            app.stage().act(session::SetView{kind});
+            app.stage().act(session::SelectRank{rank});
+            app.stage().act(session::SetCursor{app.state().document->modelled.end_ns / 2});
+            app.frames(3);
+        }
 }
 
 TEST_CASE("layouts that do not fit are charted above the line, with what is too large") {

@@ -250,6 +250,7 @@ struct Applier {
     void operator()(const ShowDocument& a) const {
         if (!a.of_plan) s.plan.reset();
         show(s, a.document);
+        if (a.of_plan) s.view = view::ViewKind::timeline;
         // Where the left column is folded nothing else would say so.
         if (const auto failed = static_cast<int64_t>(a.document->failed_checks.size()); failed > 0)
             effects.tell.push_back({"app.checks_failed", {{"checks", failed}}});
