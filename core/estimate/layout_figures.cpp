@@ -15,6 +15,18 @@ std::string data_word(const Layout& layout) {
     return (layout.zero == 2 ? "ZeRO-2 " : layout.zero == 1 ? "ZeRO-1 " : "DDP ") + ranks;
 }
 
+std::string layout_word(const Layout& layout) {
+    std::string words;
+    const auto add = [&](const std::string& part) { words += (words.empty() ? "" : " · ") + part; };
+    if (layout.tp > 1) add("TP " + std::to_string(layout.tp));
+    if (layout.cp > 1) add("CP " + std::to_string(layout.cp));
+    if (layout.pp > 1)
+        add("PP " + std::to_string(layout.pp) +
+            (layout.virtual_stages > 1 ? " × " + std::to_string(layout.virtual_stages) : ""));
+    if (layout.data_ranks() > 1) add(data_word(layout));
+    return words.empty() ? "1 GPU" : words;
+}
+
 StageMemory::Part largest_part(const StageMemory& memory) {
     return *std::ranges::max_element(memory.parts, std::less<>(), &StageMemory::Part::bytes);
 }

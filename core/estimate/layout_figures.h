@@ -17,6 +17,9 @@ inline constexpr double kTightShare = 0.9;
 /// How data-parallel ranks share out the model: "1", "DDP 8", "ZeRO-1 8", "FSDP 8", "HSDP 2×8".
 std::string data_word(const Layout& layout);
 
+/// A layout in a few words: "TP 8 · PP 4 × 2 · HSDP 2×8"; "1 GPU" of one alone.
+std::string layout_word(const Layout& layout);
+
 /// The largest part of what a layout needs.
 StageMemory::Part largest_part(const StageMemory& memory);
 

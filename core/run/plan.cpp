@@ -9,6 +9,7 @@
 #include "core/comm/schedule/own/own_algorithm.h"
 #include "core/run/checkpoint/folder.h"
 #include "core/run/fit.h"
+#include "core/trace/simulated.h"
 
 namespace meshscope::run {
 namespace {
@@ -120,7 +121,7 @@ RunPlan plan_dry_run(const scenario::Scenario& given, int32_t steps) {
             .inputs = std::make_shared<const RunInputs>(without_files()),
             .level = trace::Level::collectives,
             .dry = true,
-            .backend = "dry"};
+            .backend = std::string(trace::kDry)};
 }
 
 RunPlan plan_search(const RunPlan& first, int32_t step) {

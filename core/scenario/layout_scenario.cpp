@@ -65,6 +65,7 @@ std::string parallel_text(const Job& job) {
         if (l.sequence_parallel) text += "sequence_parallel = true\n";
         text += "loss_parallel = true\n";
     }
+    if (job.lora_rank > 0) return text;  // train_text() says it
     return text + "mixed_precision = { param = \"bfloat16\" }\n";
 }
 
@@ -75,6 +76,7 @@ std::string train_text(const Job& job, int32_t steps) {
                        "\nmicro_batch = " + std::to_string(job.micro_batch) + "\n";
     if (job.layout.pp == 1 && job.micro_batches > 1)
         text += "accumulate = " + std::to_string(job.micro_batches) + "\n";
+    if (job.lora_rank > 0) text += "dtype = \"bfloat16\"\n";
     if (job.recompute != estimate::Recompute::none)
         text += "recompute = " + toml_string(estimate::word(job.recompute)) + "\n";
     return text;
@@ -83,7 +85,8 @@ std::string train_text(const Job& job, int32_t steps) {
 }  // namespace
 
 std::optional<Message> why_no_scenario(const Job& job) {
-    if (job.lora_rank > 0) return Message{"plan.no_scenario_lora", {}};
+    if (job.base_bits != 16) return Message{"plan.no_scenario_4bit", {}};
+    if (job.lora_rank > 0 && data_of(job.layout) == "zero1") return Message{"plan.no_scenario_lora", {}};
     return std::nullopt;
 }
 
@@ -91,6 +94,9 @@ std::string layout_scenario(const estimate::Question& question, const nn::ModelS
                             int32_t steps) {
     nn::ModelSpec spec = model;
     spec.seq = job.shape.seq;
+    spec.lora_rank = job.lora_rank;
+    spec.lora_alpha = nn::ModelSpec{}.lora_alpha;
+    spec.lora_targets.clear();  // all linear layers of the blocks
     if (estimate::traits(job.stack).pads_vocab) spec.vocab_multiple = 128 * job.layout.tp;
     std::string text = "format = 1\n\n" + model_text(spec) + "\n" + train_text(job, steps) +
                        "\n[optimizer]\nkind = \"adamw\"\nlr = 0.0003\n\n" + mesh_text(job.layout) + "\n" +

@@ -27,8 +27,9 @@ class ModelWriter {
               std::pair("layers", spec_.layers), std::pair("vocab", spec_.vocab),
               std::pair("vocab_multiple", spec_.vocab_multiple), std::pair("seq", spec_.seq),
               std::pair("heads", spec_.heads), std::pair("head_dim", spec_.head_dim),
-              std::pair("window", spec_.window)})
+              std::pair("window", spec_.window), std::pair("lora_rank", spec_.lora_rank)})
             if (size != 0) line(key, std::to_string(size));
+        if (spec_.lora_rank > 0) lora();
         flag("tied", spec_.tied);
         number("norm_eps", spec_.norm_eps, 1e-5);
         number("attention_scale", spec_.attention_scale, 0);
@@ -52,6 +53,11 @@ class ModelWriter {
     /// With as many digits as read back the same.
     void number(std::string_view key, double value, double usual) {
         if (value != usual) line(key, nlohmann::json(value).dump());
+    }
+    void lora() {
+        number("lora_alpha", spec_.lora_alpha, 8);
+        if (!spec_.lora_targets.empty())
+            line("lora_targets", "[" + joined(spec_.lora_targets, toml_string) + "]");
     }
     void full_attention() { line("full_attention", "[" + joined_numbers(spec_.full_attention) + "]"); }
     void llama() {

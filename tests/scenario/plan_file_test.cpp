@@ -201,8 +201,34 @@ TEST_CASE("every layout of a plan is a scenario of its ranks, batch and mesh") {
         CHECK(kinds.size() >= 3);
         CHECK(played > made.fitting.size() / 2);
     }
-    PlanFile lora = small_plan(1);
+}
+
+TEST_CASE("a layout with LoRA is a scenario whose frozen weights are bfloat16, as the estimate has them") {
+    PlanFile file = small_plan(4);
+    file.question.lora_rank = 16;
+    std::size_t written = 0;
+    for (const estimate::Layouted& each : estimate::plan(file.question).fitting) {
+        REQUIRE(!why_no_scenario(each.job));
+        const auto read = read_or_refused(layout_scenario(file.question, file.spec, each.job, 2));
+        if (!read) continue;
+        CHECK(read->model.lora_rank == 16);
+        CHECK(read->model.lora_targets.empty());
+        CHECK(read->parallel.precision.param == DType::bfloat16);
+        // The estimate's adapters are the model's: every linear layer of the blocks.
+        nn::ModelSpec plain = file.spec;
+        const auto adapters = nn::count_parameters(read->model).total() - nn::count_parameters(plain).total();
+        CHECK(static_cast<double>(adapters) ==
+              Approx(static_cast<double>(estimate::parameters(each.job.shape)) *
+                     estimate::trained_share(each.job)));
+        ++written;
+    }
+    CHECK(written > 4);
     estimate::Job job;
     job.lora_rank = 16;
+    job.base_bits = 4;
+    CHECK(why_no_scenario(job)->id == "plan.no_scenario_4bit");
+    job.base_bits = 16;
+    job.layout.zero = 1;
+    job.layout.shards = 2;
     CHECK(why_no_scenario(job)->id == "plan.no_scenario_lora");
 }

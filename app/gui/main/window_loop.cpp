@@ -224,6 +224,7 @@ class WindowLoop::Loop {
         using Kind = session::Dropped::Kind;
         session::Dropped dropped = session::look_at_drop(path);
         const auto& open = stage_.state().document;
+        if (dropped.kind == Kind::plan) return stage_.act(session::OpenPath{dropped.path});
         if (dropped.kind == Kind::run) return stage_.act(session::OpenBeside{dropped.path, true});
         if (dropped.kind == Kind::profile && open) return session_.open_retimed(open, dropped.path);
         if (dropped.kind == Kind::checkpoint && open && !open->path.empty())
@@ -284,6 +285,8 @@ class WindowLoop::Loop {
         if (!effects.open.empty() || effects.open_text) pictures_.pause();
         for (const std::string& path : effects.open) session_.open(path);
         if (effects.open_text) session_.open(*effects.open_text);
+        if (effects.open_layout && stage_.state().plan)
+            session_.open_layout(stage_.state().plan, *effects.open_layout);
         for (const session::OpenBeside& next : effects.beside) session_.open_beside(next);
         if (effects.stop_run) runner_.stop();
         if (effects.run) {

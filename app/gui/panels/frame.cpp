@@ -133,7 +133,11 @@ void draw_frame(Ui& ui, Memory& memory, float width, float height) {
     if (ui.state.document) {
         document(ui, memory, width, height);
     } else {
-        welcome(ui, memory, {0, kTopBar, width, height - kTopBar});
+        const Rect page{0, kTopBar, width, height - kTopBar};
+        if (ui.state.plan)
+            plan_page(ui, memory, page);
+        else
+            welcome(ui, memory, page);
         top_bar(ui, memory, {0, 0, width, kTopBar}, 0);
     }
     loading_card(ui, memory, whole);

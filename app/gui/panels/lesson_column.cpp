@@ -91,13 +91,18 @@ float about_run(Ui& ui, Memory& memory, float x, float y, float w) {
         if (i < info.mesh_names.size()) mesh += info.mesh_names[i] + "=";
         mesh += std::to_string(info.mesh_shape[i]);
     }
-    y = paragraph(ui, x, y, w,
-                  ui.say(trace::is_simulated(info) ? "ui.run.simulated" : "ui.run.summary",
-                         {{"ranks", int64_t{info.world_size}},
-                          {"steps", int64_t{info.steps}},
-                          {"backend", info.backend},
-                          {"mesh", mesh}}),
-                  Face::body, Token::soft);
+    y = paragraph(
+        ui, x, y, w,
+        ui.say(trace::is_simulated(info) ? "ui.run.simulated"
+               : trace::is_dry(info)     ? "ui.run.dry"
+                                         : "ui.run.summary",
+               {{"ranks", int64_t{info.world_size}},
+                {"run", std::ranges::count_if(document.trace->ranks,
+                                              [](const auto& rank) { return !rank.events.empty(); })},
+                {"steps", int64_t{info.steps}},
+                {"backend", info.backend},
+                {"mesh", mesh}}),
+        Face::body, Token::soft);
     y = failed_checks(ui, x, y, w);
     for (size_t i = 0; i < info.losses.size(); ++i) {
         char loss[32];

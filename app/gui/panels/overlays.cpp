@@ -15,7 +15,8 @@ void loading_card(Ui& ui, Memory& memory, Rect box) {
     std::string what = ui.say("ui.loading", {{"name", loading.name}});
     if (loading.steps > 0) {
         const int64_t done = loading.steps_done, all = loading.steps;
-        what = ui.say("ui.loading.step", {{"name", loading.name}, {"done", done}, {"steps", all}});
+        what = ui.say(loading.models ? "ui.loading.ranks" : "ui.loading.step",
+                      {{"name", loading.name}, {"done", done}, {"steps", all}});
     }
     const auto lines = static_cast<float>(wrap(ui.measure, what, Face::body, w - 48).size());
     const float h = 48 + lines * ui.line(Face::body) + 20 + 44;

@@ -47,6 +47,10 @@ void facts_column(Ui& ui, Memory& memory, Rect box, bool drawer);
 /// Between the scene, which begins at `top`, and the lower part; both are `height` high together.
 void splitter(Ui& ui, Memory& memory, Rect box, float top, float height);
 void welcome(Ui& ui, Memory& memory, Rect box);
+/// The plan that is open: its layouts as a chart of time and memory, and the chosen one in figures.
+void plan_page(Ui& ui, Memory& memory, Rect box);
+/// The same in words: what was asked, the chosen layout, the first ones.
+std::string plan_told(const Ui& ui);
 void loading_card(Ui& ui, Memory& memory, Rect box);
 void error_box(Ui& ui, Memory& memory, Rect box);
 void key_sheet(Ui& ui, Memory& memory, Rect box);

@@ -24,6 +24,7 @@ std::string told(Ui& ui, Memory& memory) {
     const auto line = [&](const std::string& words) { text += words + '\n'; };
     if (ui.state.error)
         for (const std::string& each : ui.state.error->lines) line(each);
+    if (!ui.state.document && ui.state.plan) return text + plan_told(ui);
     if (!ui.state.document) {
         for (const session::LessonCard& card : ui.state.offers) line(ui.pick(card.title));
         return text;

@@ -8,6 +8,7 @@
 #include "app/gui/session/cursor_moves.h"
 #include "app/gui/session/lessons.h"
 #include "app/gui/session/open_runs.h"
+#include "app/gui/session/planned.h"
 #include "app/gui/session/run_actions.h"
 
 namespace meshscope::session {
@@ -224,9 +225,28 @@ struct Applier : RunActions {
         if (ranks > 0) s.lane_ranks[run] = (a.rank % ranks + ranks) % ranks;
     }
     void operator()(const ShowFilm& a) const { s.film = a.film; }
-    void operator()(const CloseDocument&) const { show(s, nullptr); }
+    void operator()(const CloseDocument&) const {
+        if (!s.document) s.plan.reset();
+        show(s, nullptr);
+    }
+    void operator()(const ShowPlan& a) const {
+        show(s, nullptr);
+        s.plan = a.plan;
+        s.layout = 0;
+        remember_opened(s, a.plan->path, a.plan->name);
+    }
+    void operator()(const ChooseLayout& a) const {
+        if (s.plan && a.layout < s.plan->layouts.size()) s.layout = a.layout;
+    }
+    void operator()(const OpenLayout& a) const {
+        if (!s.plan || s.loading || a.layout >= s.plan->layouts.size()) return;
+        s.layout = a.layout;
+        effects.open_layout = a.layout;
+    }
     void operator()(const ShowDocument& a) const {
+        if (!a.of_plan) s.plan.reset();
         show(s, a.document);
+        if (a.of_plan) s.view = view::ViewKind::timeline;
         // Where the left column is folded nothing else would say so.
         if (const auto failed = static_cast<int64_t>(a.document->failed_checks.size()); failed > 0)
             effects.tell.push_back({"app.checks_failed", {{"checks", failed}}});

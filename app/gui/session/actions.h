@@ -144,6 +144,19 @@ struct OpenBeside {
 struct CloseDocument {};
 struct ShowDocument {
     std::shared_ptr<const Document> document;
+    bool of_plan = false;  ///< a layout of the plan that is open: closing it leads back there
+};
+/// A plan's chart takes the place of what is open.
+struct ShowPlan {
+    std::shared_ptr<const Planned> plan;
+};
+/// Another layout of the plan is told of.
+struct ChooseLayout {
+    std::size_t layout;
+};
+/// The modelled run of a layout of the plan is made and shown.
+struct OpenLayout {
+    std::size_t layout;
 };
 /// One more run beside those that are open.
 struct AddDocument {
@@ -239,13 +252,13 @@ using AnyAction = std::variant<
     SetTraffic, SetAlgorithms, SetForm, SetSlice, BeRank, ClearSelection, GoToLessonStep, BackToLesson,
     ShowRunOfStep, GoToEnd, ToggleEnd, Guess, ShowHint, Check, Reveal, SetRange, SetSplit, ToggleLesson,
     ToggleDrawer, ToggleKeySheet, DismissError, ShowToast, CopyText, OpenPath, CloseDocument, ShowDocument,
-    OpenBeside, AddDocument, BringToFront, SelectInRun, CloseRun, SetLaneRank, ShowError, ShowLoading,
-    CancelLoading, SetReducedMotion, SetPlain, ToggleExport, StartExport, AskReplace, CancelExport,
-    ShowExporting, TogglePalette, TogglePresenter, ToggleNotes, CopyView, CopyCommand, Remember,
-    RestoreViewpoint, OfferLessons, WantPictures, ShowLessonPicture, OpenMesh, ShowFilm, AskPath, Tick,
-    ToggleSandbox, StartExercise, EditSandbox, UndoEdit, RedoEdit, RunSandbox, StopRun, AskWhatIf, AskCall,
-    AskSave, SaveSandbox, ShowRunning, RunEnded, RunRefused, SaveEnded, MoveBlock, NudgeBlock, UsualOrder,
-    StartLive, LetGo, StopLive, ShowLive>;
+    ShowPlan, ChooseLayout, OpenLayout, OpenBeside, AddDocument, BringToFront, SelectInRun, CloseRun,
+    SetLaneRank, ShowError, ShowLoading, CancelLoading, SetReducedMotion, SetPlain, ToggleExport, StartExport,
+    AskReplace, CancelExport, ShowExporting, TogglePalette, TogglePresenter, ToggleNotes, CopyView,
+    CopyCommand, Remember, RestoreViewpoint, OfferLessons, WantPictures, ShowLessonPicture, OpenMesh,
+    ShowFilm, AskPath, Tick, ToggleSandbox, StartExercise, EditSandbox, UndoEdit, RedoEdit, RunSandbox,
+    StopRun, AskWhatIf, AskCall, AskSave, SaveSandbox, ShowRunning, RunEnded, RunRefused, SaveEnded,
+    MoveBlock, NudgeBlock, UsualOrder, StartLive, LetGo, StopLive, ShowLive>;
 
 /// Any of them. How a variant of so many kinds is copied, moved and put away is compiled once, not in every
 /// panel that acts.
@@ -275,6 +288,7 @@ struct Effects {
     std::vector<std::string> copy;   ///< to the clipboard
     std::vector<std::string> open;   ///< paths and lesson names
     std::optional<RunRequest> open_text;               ///< a scenario that no file holds, to be run and shown
+    std::optional<std::size_t> open_layout;            ///< of the plan that is open
     std::optional<std::vector<std::string>> pictures;  ///< lessons whose pictures are wanted
     std::vector<OpenBeside> beside;  ///< the same, to stand beside what is open
     std::vector<Message> tell;       ///< what is to be told in a toast

@@ -21,6 +21,8 @@
 
 namespace meshscope::session {
 
+struct Planned;
+
 /// A run whose ranks are held.
 struct LiveState {
     std::string name;
@@ -82,6 +84,7 @@ struct Loading {
     std::string name;
     int32_t steps_done = 0, steps = 0;  ///< 0 steps: not known yet
     std::string file = {};              ///< "" where it is none: a lesson's name
+    bool models = false;                ///< a layout is modelled: what is counted are ranks
 };
 
 /// What could not be done, as told to the user; copied as text.
@@ -243,6 +246,9 @@ struct AppState {
     std::optional<BlockMove> refused_move;      ///< why it cannot be is told beside the block
 
     std::optional<LiveState> live;  ///< a run whose ranks are held: its panel stands before the sandbox
+
+    std::shared_ptr<const Planned> plan;  ///< its page is shown while no document is open
+    std::size_t layout = 0;               ///< of the plan's layouts the chosen one
 
     std::optional<Loading> loading;
     std::optional<ErrorBox> error;

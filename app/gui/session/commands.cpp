@@ -103,6 +103,10 @@ template <class A, auto... members>
 Done opened(const AppState& s) {
     return with_document(s, A{members...});
 }
+/// What is open closes: a document, or a plan.
+Done closed(const AppState& s) {
+    return s.document || s.plan ? Done(CloseDocument{}) : Done();
+}
 template <class A>
 Done edited(const AppState& s) {
     return in_sandbox(s) ? Done(A{}) : Done();
@@ -227,7 +231,7 @@ std::vector<Command> others() {
          [](const AppState& s) { return Done(SetReducedMotion{!s.reduced_motion}); }},
         {"keys.fold", {control(Key::digit1)}, opened<ToggleLesson>},
         {"keys.drawer", {{Key::f2}}, opened<ToggleDrawer>},
-        {"keys.welcome", {control(Key::w)}, opened<CloseDocument>},
+        {"keys.welcome", {control(Key::w)}, closed},
         {"keys.first_lesson",
          {{Key::enter}},
          [](const AppState& s) {

@@ -13,17 +13,16 @@
 
 namespace meshscope::session {
 
-/// Makes one document in the background. `Progress` is what the window shows meanwhile: a name, and
-/// steps_done of steps. Its end asks the making to stop and waits for it.
-template <typename Progress>
-class DocumentMaker {
+/// Makes one thing in the background. `Progress` is what the window shows meanwhile: a name, and steps_done
+/// of steps. Its end asks the making to stop and waits for it.
+template <typename Progress, typename Made>
+class BackgroundMaker {
   public:
     using Steps = std::function<void(int32_t done, int32_t steps)>;
-    using Make =
-        std::function<std::shared_ptr<const Document>(const Steps&, const std::atomic<bool>* cancel)>;
+    using Make = std::function<Made(const Steps&, const std::atomic<bool>* cancel)>;
 
     /// Begins. `wake` (may be empty) may be called on another thread, whenever there is news.
-    DocumentMaker(Progress progress, Make make, std::function<void()> wake)
+    BackgroundMaker(Progress progress, Make make, std::function<void()> wake)
         : progress_(std::move(progress)), make_(std::move(make)), wake_(std::move(wake)) {
         try {
             background_.emplace([this](Background& background) { run(background); });
@@ -32,12 +31,12 @@ class DocumentMaker {
             done_ = true;
         }
     }
-    ~DocumentMaker() {
+    ~BackgroundMaker() {
         cancel_ = true;
         background_.reset();
     }
-    DocumentMaker(const DocumentMaker&) = delete;
-    DocumentMaker& operator=(const DocumentMaker&) = delete;
+    BackgroundMaker(const BackgroundMaker&) = delete;
+    BackgroundMaker& operator=(const BackgroundMaker&) = delete;
 
     /// Once a frame.
     void give_time() {
@@ -65,18 +64,18 @@ class DocumentMaker {
         told_ = false;
     }
     /// Once it is done: what was made; throws what the making threw.
-    std::shared_ptr<const Document> document() const {
+    Made made() const {
         const std::lock_guard guard(lock_);
         if (error_) std::rethrow_exception(error_);
-        return document_;
+        return made_;
     }
 
   private:
     void run(Background& background) {
-        std::shared_ptr<const Document> document;
+        Made made{};
         std::exception_ptr error;
         try {
-            document = make_(
+            made = make_(
                 [&](int32_t done, int32_t steps) {
                     change_progress([&](Progress& progress) {
                         progress.steps_done = done;
@@ -91,7 +90,7 @@ class DocumentMaker {
         }
         {
             const std::lock_guard guard(lock_);
-            document_ = std::move(document);
+            made_ = std::move(made);
             error_ = error;
             done_ = true;
         }
@@ -102,12 +101,15 @@ class DocumentMaker {
     bool told_ = false;  ///< the latest progress was fetched
     bool done_ = false;
     Progress progress_;
-    std::shared_ptr<const Document> document_;
+    Made made_{};
     std::exception_ptr error_;
     std::atomic<bool> cancel_{false};
     const Make make_;
     const std::function<void()> wake_;
     std::optional<Background> background_;
 };
+
+template <typename Progress>
+using DocumentMaker = BackgroundMaker<Progress, std::shared_ptr<const Document>>;
 
 }  // namespace meshscope::session

@@ -12,6 +12,7 @@
 #include "core/run/checkpoint/folder.h"
 #include "core/run/checkpoint/manifest.h"
 #include "core/run/simulated_pipeline.h"
+#include "core/scenario/plan_file.h"
 #include "core/trace/schema.h"
 
 namespace meshscope::session {
@@ -139,6 +140,7 @@ Dropped look_at_drop(const std::string& path) {
     if (!is_text(bytes)) return unknown(path, "drop.what.binary");
     if (file.extension() == ".toml") return toml(path, bytes);
     if (run::is_schedule_file(path)) return {Kind::run, path, {}};
+    if (scenario::begins_as_plan(bytes)) return {Kind::plan, path, {}};
     const std::size_t first = bytes.find_first_not_of(" \t\r\n");
     if (first != std::string::npos && (bytes[first] == '{' || bytes[first] == '['))
         return unknown(path, "drop.what.json");

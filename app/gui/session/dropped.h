@@ -11,6 +11,7 @@ struct Dropped {
     enum class Kind {
         run,  ///< a trace, a scenario, a lesson's folder, a pipeline's schedule: opened, beside what is open
         profile,     ///< a hardware profile: the run in front is played again under it, beside itself
+        plan,        ///< what `meshscope plan --json` wrote: its chart takes the place of what is open
         checkpoint,  ///< the scenario in front is run on from it, beside itself
         nothing      ///< none of them: `alone` says what was seen
     };

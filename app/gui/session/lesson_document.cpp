@@ -276,8 +276,11 @@ std::shared_ptr<const Document> make_document(std::shared_ptr<const trace::Trace
     if (scenario == nullptr) read = scenario_of(trace->info);
     const Scenario* const of = read ? &*read : scenario;
     if (of != nullptr) document->hardware = of->hardware;
-    document->modelled = time::modelled(*trace, document->hardware);
-    if (trace::is_simulated(trace->info)) document->measured = document->modelled;  // nothing was measured
+    // Of a dry run some ranks may stand for all.
+    document->modelled =
+        time::modelled(*trace, document->hardware,
+                       trace::is_dry(trace->info) ? time::Absent::as_present : time::Absent::refused);
+    if (!trace::is_measured(trace->info)) document->measured = document->modelled;  // nothing was measured
     document->trace = std::move(trace);
     const bool trains = of != nullptr && of->calls.empty();
     document->end = view::run_end(*document->trace, trains ? of->steps : -1);

@@ -97,7 +97,7 @@ std::vector<Action> LessonPictures::news(bool busy) {
         const bool cancelled = maker_->is_cancelled();
         std::shared_ptr<const LessonPicture> made;
         try {
-            static_cast<void>(maker_->document());
+            static_cast<void>(maker_->made());
             made = made_;
         } catch (const std::exception&) {
             // What is wrong with the lesson is told when it is opened.

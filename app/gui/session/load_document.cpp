@@ -7,6 +7,7 @@
 #include "app/gui/session/dropped.h"
 #include "app/gui/session/lesson_document.h"
 #include "app/gui/session/lessons.h"
+#include "app/gui/session/planned.h"
 #include "app/gui/session/session.h"
 #include "backends/registry.h"
 #include "core/base/error.h"
@@ -249,7 +250,7 @@ std::vector<LessonCard> find_lessons(const LessonFolders& folders) {
 }
 
 Preview preview(const std::string& what, const LessonFolders& folders) {
-    if (is_trace_file(what) || run::is_schedule_file(what)) return {{what}, {}};
+    if (is_trace_file(what) || run::is_schedule_file(what) || is_plan_file(what)) return {{what}, {}};
     const scenario::Scenario scenario = scenario::read_scenario(scenario_file(what, folders));
     const std::string folder = scenario.folder.empty() ? "." : scenario.folder;
     return {{scenario.path, scenario.model_config, scenario.weights, scenario.data_file,
@@ -264,6 +265,7 @@ std::shared_ptr<const Document> load_document(const std::string& what, const Les
     const bool is_trace = is_trace_file(what);
     if (is_trace && strategy.empty() && resume.empty()) return open_trace(what, folders, cancel);
     if (!is_trace && run::is_schedule_file(what)) return open_schedule(what);
+    if (!is_trace && is_plan_file(what)) throw InvalidArgument({"app.plan_alone", {{"path", what}}});
     scenario::Scenario scenario =
         is_trace ? scenario_of_trace(what) : scenario::read_scenario(scenario_file(what, folders));
     if (!strategy.empty()) scenario = scenario::with_strategy(scenario, strategy);

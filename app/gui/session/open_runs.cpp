@@ -105,15 +105,6 @@ void enter_lesson_step(AppState& s, int32_t index) {
 
 namespace {
 
-/// The document in front is the newest of those that were open lately.
-void note_recent(AppState& s) {
-    if (s.document->path.empty()) return;
-    std::vector<Recent>& recent = s.remembered.recent;
-    std::erase_if(recent, [&](const Recent& r) { return r.path == s.document->path; });
-    recent.insert(recent.begin(), {s.document->path, s.document->name});
-    if (recent.size() > kMostRecent) recent.resize(kMostRecent);
-}
-
 /// Where the lesson in front is left.
 void leave_lesson(AppState& s) {
     std::erase_if(s.left_lessons, [&](const LeftLesson& place) {
@@ -153,7 +144,7 @@ void put_in_front(AppState& s, std::shared_ptr<const Document> document) {
     s.range_begin_ns = s.range_end_ns = 0;
     if (!s.document) return;
     s.end_folded = s.document->end_is_taught;
-    note_recent(s);
+    remember_opened(s, s.document->path, s.document->name);
     if (s.document->steps.empty())
         s.selection.rank = 0;
     else
@@ -166,6 +157,14 @@ void put_in_front(AppState& s, std::shared_ptr<const Document> document) {
 }
 
 }  // namespace
+
+void remember_opened(AppState& s, const std::string& path, const std::string& name) {
+    if (path.empty()) return;
+    std::vector<Recent>& recent = s.remembered.recent;
+    std::erase_if(recent, [&](const Recent& r) { return r.path == path; });
+    recent.insert(recent.begin(), {path, name});
+    if (recent.size() > kMostRecent) recent.resize(kMostRecent);
+}
 
 view::ViewKind view_of_end(const view::RunEnd& end) {
     return view::is_marked(end) ? view::ViewKind::mesh : view::ViewKind::timeline;

@@ -19,6 +19,8 @@ void show(AppState& state, std::shared_ptr<const Document> document);
 void bring_to_front(AppState& state, std::size_t run);
 /// The open lesson is in front again, at the step where it was left, and nothing stands before it.
 void back_to_lesson(AppState& state);
+/// It is the newest of what was open lately; nothing where no path opens it again.
+void remember_opened(AppState& state, const std::string& path, const std::string& name);
 /// The view that shows how a run ended early: the mesh where there is something to mark on it, else the
 /// timeline.
 view::ViewKind view_of_end(const view::RunEnd& end);

@@ -48,7 +48,7 @@ std::vector<Action> Runner::news(const i18n::Catalogue& catalogue, i18n::Languag
     }
     actions.push_back(ShowRunning{});
     try {
-        actions.push_back(RunEnded{request_, maker_->document()});
+        actions.push_back(RunEnded{request_, maker_->made()});
     } catch (const Cancelled& error) {
         actions.push_back(ShowToast{catalogue.text(error.message(), language)});
     } catch (const InputError& error) {

@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "app/gui/session/lessons.h"
+#include "app/gui/session/planned.h"
 #include "app/gui/session/runner.h"
 #include "app/i18n/error_text.h"
+#include "core/estimate/layout_figures.h"
 
 namespace meshscope::session {
 
@@ -40,6 +42,15 @@ void Session::open_retimed(std::shared_ptr<const Document> document, const std::
     add({profile, true, true, {}, {}, std::move(document)});
 }
 
+void Session::open_layout(std::shared_ptr<const Planned> plan, std::size_t layout) {
+    waiting_.clear();
+    const std::string name = estimate::layout_word(plan->layouts.at(layout).estimate->job.layout);
+    Job job{name};
+    job.plan = std::move(plan);
+    job.layout = layout;
+    start(std::move(job));
+}
+
 void Session::cancel() {
     waiting_.clear();
     if (maker_) maker_->cancel();
@@ -57,18 +68,26 @@ void Session::start(Job job) {
     job_ = std::move(job);
     const fs::path path = job_.what;
     shown_ = {};
-    shown_.name = !job_.strategy.empty()               ? job_.strategy
+    shown_.name = job_.plan                            ? job_.what
+                  : !job_.strategy.empty()             ? job_.strategy
                   : path.filename() == "scenario.toml" ? path.parent_path().filename().string()
                                                        : path.filename().string();
+    shown_.models = job_.plan != nullptr;
     std::error_code none;
     if (fs::exists(path, none)) shown_.file = fs::absolute(path, none).string();
-    using Maker = DocumentMaker<Loading>;
+    using Maker = BackgroundMaker<Loading, Opened>;
     maker_ = std::make_unique<Maker>(
         shown_,
-        [job = job_, folders = folders_](const Maker::Steps& progress, const std::atomic<bool>* cancel) {
-            if (job.text) return run_text(*job.text, progress, cancel);
-            if (job.retime) return retimed(*job.retime, job.what);
-            return load_document(job.what, folders, progress, cancel, job.strategy, job.resume);
+        [job = job_, folders = folders_](const Maker::Steps& progress,
+                                         const std::atomic<bool>* cancel) -> Opened {
+            if (job.text) return {run_text(*job.text, progress, cancel), {}};
+            if (job.retime) return {retimed(*job.retime, job.what), {}};
+            if (job.plan) return {run_layout(*job.plan, job.layout, progress, cancel), {}};
+            if (!job.beside && is_plan_file(job.what))
+                return {{},
+                        load_plan(
+                            job.what, [&] { progress(0, 0); }, cancel)};
+            return {load_document(job.what, folders, progress, cancel, job.strategy, job.resume), {}};
         },
         wake_);
 }
@@ -87,7 +106,7 @@ std::vector<Action> Session::news(const i18n::Catalogue& catalogue, i18n::Langua
             ShowToast{catalogue.text({"ui.loading.cancelled", {{"name", shown_.name}}}, language)});
     } else {
         try {
-            show(maker_->document(), actions);
+            show(maker_->made(), actions);
         } catch (const std::exception& error) {
             actions.push_back(ShowError{{i18n::describe_error(error, catalogue, language).lines}});
         }
@@ -101,12 +120,17 @@ std::vector<Action> Session::news(const i18n::Catalogue& catalogue, i18n::Langua
     return actions;
 }
 
-void Session::show(const std::shared_ptr<const Document>& document, std::vector<Action>& actions) {
+void Session::show(const Opened& opened, std::vector<Action>& actions) {
+    if (opened.plan) {
+        actions.push_back(ShowPlan{opened.plan});
+        return;
+    }
+    const std::shared_ptr<const Document>& document = opened.document;
     if (job_.beside) {
         actions.push_back(AddDocument{document, job_.look});
         return;
     }
-    actions.push_back(ShowDocument{document});
+    actions.push_back(ShowDocument{document, job_.plan != nullptr});
     // A lesson says itself when the comparison is to be seen.
     for (const auto& next : document->compare)
         waiting_.push_back(

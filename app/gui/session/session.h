@@ -66,6 +66,8 @@ class Session {
     void open_beside(const OpenBeside& next);
     /// Plays a run again under the profile in a file, to stand beside it.
     void open_retimed(std::shared_ptr<const Document> document, const std::string& profile);
+    /// Makes the modelled run of a plan's layout.
+    void open_layout(std::shared_ptr<const Planned> plan, std::size_t layout);
     /// Gives up what is being opened and what waits; news() says so when it has stopped.
     void cancel();
     /// What happened since the last call. Errors are told in `language`.
@@ -78,16 +80,23 @@ class Session {
         std::string strategy = {}, resume = {};
         std::shared_ptr<const Document> retime = {};  ///< play this again under the profile `what`
         std::optional<RunRequest> text = {};          ///< run this; `what` is its name
+        std::shared_ptr<const Planned> plan = {};  ///< model its layout number `layout`; `what` is its name
+        std::size_t layout = 0;
+    };
+    /// What came of a job: one of them.
+    struct Opened {
+        std::shared_ptr<const Document> document;
+        std::shared_ptr<const Planned> plan;
     };
     void add(Job job);
     void start(Job job);
     /// What was asked for is there; what it compares with is to follow.
-    void show(const std::shared_ptr<const Document>& document, std::vector<Action>& actions);
+    void show(const Opened& opened, std::vector<Action>& actions);
     LessonFolders folders_;
     std::function<void()> wake_;
     Job job_;                                        ///< the one under way,
     Loading shown_;                                  ///< as it began
-    std::unique_ptr<DocumentMaker<Loading>> maker_;  ///< null when nothing is under way
+    std::unique_ptr<BackgroundMaker<Loading, Opened>> maker_;  ///< null when nothing is under way
     std::deque<Job> waiting_;
 };
 

@@ -83,7 +83,7 @@ class Timeline {
         const float h = std::max(28.F, p_.line_height(Face::caption) + 4);
         const bool simulated = trace::is_simulated(in_.trace.info);
         const auto kinds =
-            options_.both_clocks && !simulated
+            options_.both_clocks && trace::is_measured(in_.trace.info)
                 ? std::vector<time::ClockKind>{time::ClockKind::modelled, time::ClockKind::measured}
                 : std::vector<time::ClockKind>{in_.clock.kind};
         float right = left + 2;

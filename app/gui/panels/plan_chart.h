@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "app/gui/panels/panels.h"
+#include "app/gui/session/planned.h"
+
+namespace meshscope::panels {
+
+/// A plan's layouts by a step's time (logarithmic where the slowest takes more than four times the fastest)
+/// and the memory that a GPU needs, with the line of what it has. A click chooses a layout, a double click
+/// opens its modelled run. Gives the layout that the pointer is at. Each is noted as a shape "layout".
+std::optional<std::size_t> plan_chart(Ui& ui, Memory& memory, const session::Planned& plan, Rect box);
+
+}  // namespace meshscope::panels

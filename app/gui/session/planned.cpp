@@ -1,0 +1,77 @@
+#include "app/gui/session/planned.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "app/gui/session/lesson_document.h"
+#include "core/base/error.h"
+#include "core/estimate/layout_figures.h"
+#include "core/run/dry.h"
+#include "core/scenario/layout_scenario.h"
+
+namespace meshscope::session {
+namespace {
+
+namespace fs = std::filesystem;
+using estimate::Layouted;
+
+constexpr int32_t kSteps = 2;
+
+/// The layouts of the chart.
+std::vector<PlannedLayout> charted(const estimate::Plan& plan) {
+    std::vector<const Layouted*> fitting = estimate::first_layouts(plan.fitting, kMostFitting);
+    const std::vector<const Layouted*> front = plan.pareto();
+    for (const Layouted* each : front)
+        if (std::ranges::find(fitting, each) == fitting.end()) fitting.push_back(each);
+    std::ranges::sort(fitting);  // they lie in one list, the fastest first
+    std::vector<PlannedLayout> layouts;
+    for (const Layouted* each : fitting)
+        layouts.push_back({each, true, std::ranges::find(front, each) != front.end()});
+    for (const Layouted* each : estimate::first_layouts(plan.too_large, kMostTooLarge))
+        layouts.push_back({each, false, false});
+    return layouts;
+}
+
+}  // namespace
+
+bool is_plan_file(const std::string& path) {
+    std::error_code error;
+    if (!fs::is_regular_file(path, error)) return false;  // to open a pipe may wait for ever
+    std::ifstream in(path, std::ios::binary);
+    std::string head(4096, '\0');
+    in.read(head.data(), static_cast<std::streamsize>(head.size()));
+    head.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
+    return scenario::begins_as_plan(head);
+}
+
+std::shared_ptr<const Planned> load_plan(const std::string& path, const std::function<void()>& busy,
+                                         const std::atomic<bool>* cancel) {
+    auto planned = std::make_shared<Planned>();
+    planned->path = path;
+    planned->name = fs::path(path).filename().string();
+    planned->file = scenario::read_plan_file(path);
+    planned->plan = estimate::plan(planned->file.question, [&](int64_t tried) {
+        if (busy && tried % 256 == 0) busy();
+        return cancel == nullptr || !cancel->load();
+    });
+    planned->layouts = charted(planned->plan);
+    return planned;
+}
+
+std::shared_ptr<const Document> run_layout(const Planned& planned, std::size_t layout,
+                                           const std::function<void(int32_t, int32_t)>& progress,
+                                           const std::atomic<bool>* cancel) {
+    const estimate::Job& job = planned.layouts.at(layout).estimate->job;
+    if (const auto why = scenario::why_no_scenario(job)) throw InvalidArgument(*why);
+    const std::string name = estimate::layout_word(job.layout);
+    const scenario::Scenario scenario = scenario::parse_scenario(
+        scenario::layout_scenario(planned.file.question, planned.file.spec, job, kSteps), name + ".toml");
+    run::DryOptions options;
+    options.progress = progress;
+    options.cancel = cancel;
+    return make_document(run::run_dry(scenario, options).trace, name, nullptr);
+}
+
+}  // namespace meshscope::session

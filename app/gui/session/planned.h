@@ -1,0 +1,50 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/gui/session/document.h"
+#include "core/estimate/plan.h"
+#include "core/scenario/plan_file.h"
+
+namespace meshscope::session {
+
+/// A layout as a point of a plan's chart.
+struct PlannedLayout {
+    const estimate::Layouted* estimate;  ///< of Planned::plan
+    bool fits = true;
+    bool front = false;  ///< no other layout beats it in both time and memory
+};
+
+/// What `meshscope plan` was asked, and its answers, planned again.
+struct Planned {
+    std::string name, path;
+    scenario::PlanFile file;
+    estimate::Plan plan;
+    /// Those that fit, the fastest first, then those that do not, by what they need; of layouts that differ
+    /// in little one. At most kMostFitting and all of the front, and kMostTooLarge.
+    std::vector<PlannedLayout> layouts;
+};
+inline constexpr int64_t kMostFitting = 160, kMostTooLarge = 60;
+
+/// Whether a file is what `meshscope plan --json` writes, by its first bytes.
+bool is_plan_file(const std::string& path);
+
+/// Reads such a file and plans what it asks: its own answers may be fewer, or of another version. `busy` is
+/// called now and then meanwhile. Throws what scenario::read_plan_file() and estimate::plan() throw.
+std::shared_ptr<const Planned> load_plan(const std::string& path, const std::function<void()>& busy,
+                                         const std::atomic<bool>* cancel);
+
+/// The modelled run of a layout: its scenario run without data (run::run_dry), two steps, ready to show.
+/// Throws InvalidArgument where it is not written as a scenario (scenario::why_no_scenario()), InputError
+/// where the engine does not run it.
+std::shared_ptr<const Document> run_layout(
+    const Planned& planned, std::size_t layout,
+    const std::function<void(int32_t ranks_done, int32_t ranks)>& progress, const std::atomic<bool>* cancel);
+
+}  // namespace meshscope::session

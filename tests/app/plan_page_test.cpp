@@ -1,0 +1,238 @@
+// A plan in the window: opened from its file, its chart, its layouts' modelled runs.
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "app/gui/session/dropped.h"
+#include "app/gui/session/planned.h"
+#include "app/gui/session/session.h"
+#include "core/base/error.h"
+#include "core/base/json_text.h"
+#include "core/estimate/layout_figures.h"
+#include "core/estimate/model_shape.h"
+#include "core/time/read_profile.h"
+#include "harness.h"
+#include "tests/folder.h"
+#include "tests/test.h"
+#include "tests/thrown.h"
+
+using namespace meshscope;
+using session::Planned;
+using test::Folder;
+using test::Harness;
+
+namespace {
+
+/// A file as `meshscope plan --json` writes it, of a model of 8 layers; of so much memory a GPU.
+std::string plan_file(const Folder& folder, int64_t gpus, double memory_bytes = 0, int64_t base_bits = 16) {
+    scenario::PlanFile file;
+    file.model = "small";
+    file.spec.kind = "llama";
+    file.spec.dim = 256;
+    file.spec.hidden = 512;
+    file.spec.layers = 8;
+    file.spec.vocab = 1024;
+    file.spec.seq = 4096;
+    file.spec.heads = 8;
+    file.spec.kv_heads = 4;
+    estimate::Question& q = file.question;
+    q.shape = *estimate::shape_of(file.spec);
+    q.gpus = gpus;
+    q.base_bits = base_bits;
+    q.lora_rank = base_bits == 4 ? 8 : 0;
+    q.profile = time::named_profile("h100");
+    estimate::Stated stated{.global_batch = 2 * gpus};
+    if (memory_bytes > 0) stated.memory_bytes = memory_bytes;
+    q = estimate::settled(q, stated);
+    return folder.write("plan.json",
+                        json_text(nlohmann::ordered_json{{"parameters", 1},
+                                                         {"gpus", gpus},
+                                                         {"gpus_per_node", 8},
+                                                         {"question", scenario::question_json(file)}}));
+}
+
+/// The window with a session behind it, as the program has them.
+struct Window : Harness {
+    session::Session session{{}};
+
+    explicit Window(int width = 1280, int height = 720) : Harness(width, height) {}
+    /// Until nothing is opened any more.
+    void wait() {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(5);
+        do {
+            for (const session::Action& action : session.news(test::catalogue(), i18n::Language::en))
+                stage().act(action);
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+            REQUIRE(std::chrono::steady_clock::now() < end);
+        } while (state().loading);
+        frames(3);
+    }
+    void open_plan(const std::string& path) {
+        session.open(path);
+        stage().act(session::ShowLoading{session::Loading{path}});
+        wait();
+    }
+    /// What the program does with the wishes of a frame.
+    void open_layout() {
+        frames(2);
+        const session::Effects effects = stage().take_effects();
+        REQUIRE(effects.open_layout);
+        session.open_layout(state().plan, *effects.open_layout);
+        stage().act(session::ShowLoading{session::Loading{"layout"}});
+        wait();
+    }
+};
+
+std::size_t first_of(const Planned& plan, bool fits) {
+    for (std::size_t i = 0; i < plan.layouts.size(); ++i)
+        if (plan.layouts[i].fits == fits) return i;
+    throw std::runtime_error("no such layout");
+}
+
+}  // namespace
+
+TEST_CASE("a plan opens as a chart: the fastest first, with those that nothing beats in time and memory") {
+    const Folder folder;
+    Window app;
+    app.open_plan(plan_file(folder, 8));
+    REQUIRE(app.state().plan);
+    const Planned& plan = *app.state().plan;
+    CHECK(app.state().document == nullptr);
+    CHECK(app.state().remembered.recent.front().path == folder.file("plan.json"));
+    REQUIRE(plan.layouts.size() > 4);
+    CHECK(plan.layouts.front().front);  // nothing is faster
+    std::size_t front = 0;
+    double before = 0, memory = 1e30;
+    for (const session::PlannedLayout& each : plan.layouts) {
+        if (!each.front) continue;
+        ++front;
+        CHECK(each.estimate->time.total_s() >= before);
+        CHECK(each.estimate->needed_bytes < memory);
+        before = each.estimate->time.total_s();
+        memory = each.estimate->needed_bytes;
+    }
+    CHECK(front == plan.plan.pareto().size());
+    // The faster stands further left, the smaller lower.
+    const auto last = plan.layouts.size() - 1;
+    CHECK(app.shape("layout", 0).x < app.shape("layout", static_cast<int64_t>(last)).x);
+    app.click(app.shape("layout", 3));
+    app.frames(2);
+    const auto& chosen = *plan.layouts[app.state().layout].estimate;
+    CHECK(app.shape("layout", 3).x == app.shape("layout", static_cast<int64_t>(app.state().layout)).x);
+    app.stage().tell(true);
+    app.frames(1);
+    CHECK(app.stage().memory().told.find(estimate::layout_word(chosen.job.layout)) != std::string::npos);
+}
+
+TEST_CASE("a layout of the chart opens as its modelled run, and closing leads back to the chart") {
+    const Folder folder;
+    Window app(1280, 1400);  // high enough for the list of layouts
+    app.open_plan(plan_file(folder, 8));
+    app.click(app.widget("plan_layout1"));
+    app.frames(2);
+    CHECK(app.state().layout == 1);
+    app.click(app.widget("plan_open"));
+    app.open_layout();
+    REQUIRE(app.state().document);
+    const trace::Trace& run = *app.state().document->trace;
+    CHECK(run.info.world_size == 8);
+    CHECK(app.state().document->name ==
+          estimate::layout_word(app.state().plan->layouts[1].estimate->job.layout));
+    CHECK(app.state().document->modelled.end_ns > 0);
+    CHECK(app.state().view == view::ViewKind::timeline);
+    for (const auto& rank : run.ranks) CHECK(!rank.events.empty());
+    for (const view::ViewKind kind : view::kViewKinds) {  // every view has something to say of such a run
+        app.stage().act(session::SetView{kind});
+        app.frames(3);
+    }
+    app.stage().act(session::CloseDocument{});
+    app.frames(3);
+    CHECK(app.state().document == nullptr);
+    CHECK(app.has_widget("plan_open"));
+    CHECK(app.state().layout == 1);
+    app.click(app.widget("plan_close"));
+    app.frames(3);
+    CHECK(!app.state().plan);
+    CHECK(app.has_widget("open_path"));
+}
+
+TEST_CASE("of many ranks some are run for all, and every view shows them") {
+    const Folder folder;
+    Window app;
+    app.open_plan(plan_file(folder, 128));
+    app.stage().act(session::OpenLayout{0});
+    app.open_layout();
+    REQUIRE(app.state().document);
+    const auto& ranks = app.state().document->trace->ranks;
+    CHECK(ranks.size() == 128);
+    const auto run = std::ranges::count_if(ranks, [](const auto& rank) { return !rank.events.empty(); });
+    CHECK(run > 0);
+    CHECK(run < 64);
+    for (const view::ViewKind kind : view::kViewKinds)
+        for (const int32_t rank : {0, 64}) {
+            app.stage().act(session::SetView{kind});
+            app.stage().act(session::SelectRank{rank});
+            app.stage().act(session::SetCursor{app.state().document->modelled.end_ns / 2});
+            app.frames(3);
+        }
+}
+
+TEST_CASE("layouts that do not fit are charted above the line, with what is too large") {
+    const Folder folder;
+    Window app;
+    app.open_plan(plan_file(folder, 8, 2.6e9));
+    const Planned& plan = *app.state().plan;
+    const std::size_t fits = first_of(plan, true), large = first_of(plan, false);
+    CHECK(app.shape("layout", static_cast<int64_t>(large)).y <
+          app.shape("layout", static_cast<int64_t>(fits)).y);
+    app.stage().act(session::ChooseLayout{large});
+    app.stage().tell(true);
+    app.frames(2);
+    const auto part = estimate::largest_part(plan.layouts[large].estimate->memory);
+    const std::string name =
+        test::catalogue().text({"estimate.memory." + std::string(part.name), {}}, i18n::Language::en);
+    CHECK(app.stage().memory().told.find("the largest part: " + name) != std::string::npos);
+}
+
+TEST_CASE("a layout whose base weights have 4 bits says why it has no modelled run") {
+    const Folder folder;
+    Window app;
+    app.open_plan(plan_file(folder, 2, 0, 4));
+    CHECK(!app.has_widget("plan_open"));
+    const auto run = [&] { return session::run_layout(*app.state().plan, 0, nullptr, nullptr); };
+    CHECK(test::thrown_id(run) == "plan.no_scenario_4bit");
+}
+
+TEST_CASE("a dropped plan is known by what is in it, and is laid beside nothing") {
+    const Folder folder;
+    const std::string path = plan_file(folder, 2);
+    CHECK(session::look_at_drop(path).kind == session::Dropped::Kind::plan);
+    CHECK(session::preview(path, {}).inputs == std::vector<std::string>{path});
+    CHECK(test::thrown_id([&] { static_cast<void>(session::load_document(path, {}, nullptr)); }) ==
+          "app.plan_alone");
+    const std::string other = folder.write("other.json", "{\"model_type\": \"llama\"}");
+    CHECK(session::look_at_drop(other).kind == session::Dropped::Kind::nothing);
+}
+
+TEST_CASE("no text of a plan's page overflows, wide and narrow, in both languages, up to 200 %") {
+    const Folder folder;
+    Window app;
+    app.open_plan(plan_file(folder, 8, 2.6e9));
+    const std::size_t large = first_of(*app.state().plan, false);
+    for (const auto& [width, height] : {std::pair{1280, 720}, {1920, 1080}, {700, 600}})
+        for (const view::Language language : {view::Language::en, view::Language::zh})
+            for (const float scale : {1.0F, 1.5F, 2.0F})
+                for (const std::size_t layout : {std::size_t{0}, large}) {
+                    app.resize(width, height);
+                    app.stage().act(session::SetLanguage{language});
+                    app.stage().act(session::SetScale{scale});
+                    app.stage().act(session::ChooseLayout{layout});
+                    app.frames(3);
+                    for (const panels::Overflow& o : app.stage().overflows()) {
+                        INFO(width << " at " << scale << ", panel " << o.where << ": \"" << o.text
+                                   << "\" needs " << o.measured << " of " << o.available);
+                        CHECK(o.measured <= o.available);
+                    }
+                }
+}
