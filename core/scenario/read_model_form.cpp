@@ -89,13 +89,20 @@ void read_lora(const Section& model, nn::ModelSpec& spec) {
         {"llama", {"wq", "wk", "wv", "wo", "gate", "up", "down"}}};
     const auto known = kLinears.find(spec.kind);
     if (targets->empty()) model.report("lora_targets", {"scenario.lora_no_targets", {}});
+    std::vector<std::string_view> words;
+    if (known != kLinears.end()) words.assign(known->second.begin(), known->second.end());
     for (std::size_t i = 0; known != kLinears.end() && i < targets->size(); ++i) {
         if (std::ranges::find(known->second, (*targets)[i]) != known->second.end()) continue;
-        std::string words;
-        for (const std::string& word : known->second) words += (words.empty() ? "" : ", ") + word;
-        model.report_element("lora_targets", i,
-                             {"scenario.lora_target", {{"name", (*targets)[i]}, {"kind", spec.kind}}},
-                             {"scenario.hint.known", {{"known", words}}});
+        Refusal refusal{{{"scenario.lora_target", {{"name", (*targets)[i]}, {"kind", spec.kind}}},
+                         model.position_of_element("lora_targets", i),
+                         {"scenario.hint.known", {{"known", join(words)}}}},
+                        {},
+                        {},
+                        {}};
+        guess_word(refusal, (*targets)[i], words, [&](const std::string& word) {
+            return Candidate{{model.place("lora_targets") + "." + std::to_string(i), word}};
+        });
+        model.report_refused(std::move(refusal));
     }
     spec.lora_targets = *targets;
 }

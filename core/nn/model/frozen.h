@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,11 @@ std::vector<std::string> expand_range(const std::string& entry);
 /// What a model does not have is passed over: of a pipeline's model, or one with fewer layers, some are
 /// elsewhere.
 void freeze(Model& model, const std::vector<std::string>& entries);
+
+/// The first of the names that an entry stands for which the model does not have; "" where it is a range that
+/// ends before it begins, nothing where the model has all. Cost: a search for each name that it has, and one
+/// more.
+std::optional<std::string> first_unknown(Model& model, const std::string& entry);
 
 /// Whether the model has a module or a parameter of that name.
 bool has_name(Model& model, const std::string& name);
