@@ -84,8 +84,8 @@ void tell_footer(std::ostream& out, const std::string& footer) {
 
 std::string page_of(const CommandNode& node, const CommandContext& context) {
     std::ostringstream out;
-    out << kManualMark << "\n.TH " << plain(in_capitals(page_name(node))) << " 1\n.SH " << context.text("cli.manual.name")
-        << '\n'
+    out << kManualMark << "\n.TH " << plain(in_capitals(page_name(node))) << " 1\n.SH "
+        << context.text("cli.manual.name") << '\n'
         << plain(page_name(node)) << " \\- " << plain(node.about) << "\n.SH "
         << context.text("cli.manual.synopsis") << "\n.B " << plain(node.usage) << '\n';
     tell_options(out, context.text("cli.help.positionals"), node.arguments);
@@ -129,7 +129,8 @@ void add_manual_command(CLI::App& app, CommandContext& context) {
             pages.push_back({words->folder + "/" + page_name(*node) + ".1", FileKind::manual});
         check_outputs(pages, {}, words->force);  // all of them before the first is written
         std::size_t at = 0;
-        for (const CommandNode* node : all_of(program)) replace_file(pages[at++].path, page_of(*node, context));
+        for (const CommandNode* node : all_of(program))
+            replace_file(pages[at++].path, page_of(*node, context));
     });
 }
 

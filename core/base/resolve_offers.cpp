@@ -291,8 +291,7 @@ std::string guess_key(Refusal& refusal, const toml::table& table, const toml::ke
         const bool first = guess == near.front();
         const toml::node* const there = table.get(guess);
         // A key cannot be written twice; two lists of tables make one.
-        const bool clash =
-            there && !(there->is_array_of_tables() && value && value->is_array_of_tables());
+        const bool clash = there && !(there->is_array_of_tables() && value && value->is_array_of_tables());
         if (first && (clash || guessed.contains(guess))) {
             refusal.diagnostic.hint = {"scenario.hint.key_is_there", {{"guess", guess}}};
             break;

@@ -48,8 +48,8 @@ std::string guess_key(Refusal& refusal, const toml::table& table, const toml::ke
                       const std::string& place, std::span<const std::string_view> names,
                       std::set<std::string>& guessed);
 
-/// What was probably meant by the word `given`: the nearest of `words` as guesses of `refusal`, `changed(word)`
-/// being what the user would write for it; with none near all of them, as known ones.
+/// What was probably meant by the word `given`: the nearest of `words` as guesses of `refusal`,
+/// `changed(word)` being what the user would write for it; with none near all of them, as known ones.
 void guess_word(Refusal& refusal, const std::string& given, std::span<const std::string_view> words,
                 const std::function<Candidate(const std::string&)>& changed);
 
@@ -60,8 +60,8 @@ void guess_word(Refusal& refusal, const std::string& given, std::span<const std:
 /// candidate would bring. Guesses are tried in the same way: the first that passes is the hint, with none the
 /// first, with its id_then and, as {cause}, the mistake that comes then. Of known words those that
 /// pass are "scenario.hint.known_here" {known}, if there are some and not all. `read` gives the mistakes of a
-/// table. Cost: at most `most_readings`, fewer of a file with thousands of mistakes, and one more; what is not
-/// tried then keeps the hint that it has.
+/// table. Cost: at most `most_readings`, fewer of a file with thousands of mistakes, and one more; what is
+/// not tried then keeps the hint that it has.
 void resolve_offers(std::vector<Refusal>& refusals, const toml::table& table,
                     const std::function<std::vector<Diagnostic>(const toml::table&)>& read,
                     int most_readings = 256);

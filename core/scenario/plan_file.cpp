@@ -220,8 +220,7 @@ PlanFile read_plan_file(const std::string& path) {
     const int64_t global_batch = read.whole("global_batch", 1, estimate::kMostBatch);
     const double memory_bytes = read.figure("memory_bytes");
     if (!found.empty()) throw InputError(std::move(found));
-    made.spec =
-        inside(path, "model_toml", 1, [&](const std::string& file) { return model_of(model, file); });
+    made.spec = inside(path, "model_toml", 1, [&](const std::string& file) { return model_of(model, file); });
     q.profile =
         inside(path, "profile_toml", 0, [&](const std::string& file) { return profile_of(profile, file); });
     if (const auto shape = estimate::shape_of(made.spec))

@@ -118,7 +118,8 @@ Refusal unknown_key(const std::string& key, SourcePosition at, const std::set<st
     // Of a dotted name the last part is what is misspelt: "parallel.unitz" is not parallel.data.
     const auto most = std::max<std::size_t>(1, (key.size() - std::min(key.size(), key.rfind('.') + 1)) / 3);
     std::vector<std::string> near = near_words(key, changeable_keys());
-    std::erase_if(near, [&](const std::string& word) { return std::cmp_greater(edit_distance(key, word), most); });
+    std::erase_if(near,
+                  [&](const std::string& word) { return std::cmp_greater(edit_distance(key, word), most); });
     for (const std::string& guess : near) {
         if (taken.contains(guess)) {  // no key is written twice
             if (guess != near.front()) continue;
@@ -156,8 +157,8 @@ void read_unset(const Section& root, const Section& section, Variant& variant) {
     for (std::size_t i = 0; i < names.size(); ++i) {
         if (!is_known(names[i])) {
             section.report_refused(
-                unknown_key(names[i], section.position_of_element("unset", i),
-                            {names.begin(), names.end()}, [&](const std::string& guess) {
+                unknown_key(names[i], section.position_of_element("unset", i), {names.begin(), names.end()},
+                            [&](const std::string& guess) {
                                 return Candidate{{section.place("unset") + "." + std::to_string(i), guess}};
                             }));
             continue;

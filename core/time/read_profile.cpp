@@ -72,13 +72,12 @@ class Reader {
     explicit Reader(std::string path) : path_(std::move(path)) {}
 
     void add(const toml::source_region& at, Message message) {
-        refusals_.push_back(
-            {{std::move(message),
-              {path_, static_cast<int>(at.begin.line), static_cast<int>(at.begin.column), -1},
-              {}},
-             {},
-             {},
-             {}});
+        refusals_.push_back({{std::move(message),
+                              {path_, static_cast<int>(at.begin.line), static_cast<int>(at.begin.column), -1},
+                              {}},
+                             {},
+                             {},
+                             {}});
     }
     bool found_none() const { return refusals_.empty(); }
     std::vector<Refusal>& refusals() { return refusals_; }
@@ -87,9 +86,8 @@ class Reader {
         std::vector<Diagnostic> found;
         for (Refusal& refusal : refusals_) found.push_back(std::move(refusal.diagnostic));
         refusals_.clear();
-        std::ranges::stable_sort(found, {}, [](const Diagnostic& d) {
-            return std::pair(d.position.line, d.position.column);
-        });
+        std::ranges::stable_sort(
+            found, {}, [](const Diagnostic& d) { return std::pair(d.position.line, d.position.column); });
         return found;
     }
 

@@ -368,8 +368,9 @@ TEST_CASE("a word of a TOML algorithm that was probably meant is tried in the fi
     CHECK(hint_of("chunk = \"r", "chunkk = \"r") == "scenario.hint.did_you_mean chunk");
     CHECK(hint_of("all_reduce", "all_reduc") == "scenario.hint.did_you_mean all_reduce");
     // A ring of parts asks for as many chunks as ranks, or some times as many.
-    CHECK(hint_of("all_reduce", "reduce_scater",
-                  "collective = \"all_reduce\"\nchunks = 3\n[[phase]]\nsend = { to = \"r + 1\", chunk = 0 }\n") ==
+    CHECK(hint_of(
+              "all_reduce", "reduce_scater",
+              "collective = \"all_reduce\"\nchunks = 3\n[[phase]]\nsend = { to = \"r + 1\", chunk = 0 }\n") ==
           "scenario.hint.did_you_mean_then reduce_scatter algorithm.uneven_chunks");
     CHECK(hint_of("then = \"add\"", "then = \"ad\"") == "scenario.hint.did_you_mean add");
     // There is no scratch in this file.

@@ -232,7 +232,8 @@ TEST_CASE("a word or key that was probably meant is tried against every rule, as
     CHECK(hint_of(trained("lr = -1\n")).id == "scenario.hint.key_of_table_then");
     // An element of a list, which is tried alone.
     const auto adapted = [](const std::string& targets) {
-        return "format = 1\n[model]\nkind = \"gpt\"\ndim = 8\nhidden = 8\nlayers = 1\nheads = 2\nvocab = 8\nseq = "
+        return "format = 1\n[model]\nkind = \"gpt\"\ndim = 8\nhidden = 8\nlayers = 1\nheads = 2\nvocab = "
+               "8\nseq = "
                "4\nlora_rank = 2\nlora_targets = [" +
                targets + "]\n[train]\nsteps = 1\nglobal_batch = 2\n";
     };

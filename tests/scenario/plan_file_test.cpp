@@ -163,17 +163,20 @@ TEST_CASE("all keys of a question that are wrong are told at once, each by its n
               q.erase("only");
               q["onlyy"] = {{"tp", 2}};
           }) == "question.onlyy?only; ");
-    CHECK(told([](auto& q) { q["only"] = {{"ttp", 2}, {"micro", 0}, {"recompute", "no"}}; }) ==
-          "question.only.ttp?tp; question.only.micro; question.only.recompute; ");
+    CHECK(told([](auto& q) {
+              q["only"] = {{"ttp", 2}, {"micro", 0}, {"recompute", "no"}};
+          }) == "question.only.ttp?tp; question.only.micro; question.only.recompute; ");
     CHECK(told([](auto& q) {
               q["seq"] = "long";
               q["compiled"] = 1;
           }) == "question.compiled; question.seq; ");
     // Of the texts in it the line is their own.
-    CHECK(told([](auto& q) { q["model_toml"] = "[model]\nkind = \"llama\"\nheds = 2\n"; })
-              .find("plan.json (question.model_toml):3 model.heds?heads") != std::string::npos);
-    CHECK(told([](auto& q) { q["profile_toml"] = "name = \"x\"\n[compute]\nflops = 2\n"; })
-              .find("plan.json (question.profile_toml):3 compute.flops") != std::string::npos);
+    CHECK(told([](auto& q) {
+              q["model_toml"] = "[model]\nkind = \"llama\"\nheds = 2\n";
+          }).find("plan.json (question.model_toml):3 model.heds?heads") != std::string::npos);
+    CHECK(told([](auto& q) {
+              q["profile_toml"] = "name = \"x\"\n[compute]\nflops = 2\n";
+          }).find("plan.json (question.profile_toml):3 compute.flops") != std::string::npos);
 }
 
 TEST_CASE("every layout of a plan is a scenario of its ranks, batch and mesh") {

@@ -35,8 +35,8 @@ std::string draw_frozen(Dice& dice, const Keys& model) {
     const std::string layers = tokens ? "\"blocks." : "\"layers.";
     const std::string last = std::to_string(model.number("layers") - 1);
     const auto linear = "." + dice.one_of(linears(model)) + "\"";
-    std::vector<std::string> choices{layers + "0" + linear, layers + "0" + linear + ", " + layers + last + linear,
-                                     layers + last + linear};
+    std::vector<std::string> choices{
+        layers + "0" + linear, layers + "0" + linear + ", " + layers + last + linear, layers + last + linear};
     if (tokens) {
         choices.insert(choices.end(),
                        {"\"ln_f\"", "\"tok\"", "\"tok\", " + layers + "0" + linear, layers + "0.attn\"",
@@ -122,21 +122,24 @@ void change_trained(Dice& dice, Case& c) {
     const auto word = [&](const std::vector<std::string>& words) { return dice.one_of(words); };
     switch (dice.below(5)) {
         case 0:
-            return c.train.set("frozen",
-                               "[" + word({"\"tok\"", "\"blocks.0\"", "\"blocks.0-1\"", "\"layers.0\"",
-                                           "\"layers.0-9\"", "\"head\"", "\"net1\"", "\"blocks.1.attn.wq.weight\"",
-                                           "\"layers.1.up\", \"layers.0\""}) +
-                                   "]");
+            return c.train.set(
+                "frozen", "[" +
+                              word({"\"tok\"", "\"blocks.0\"", "\"blocks.0-1\"", "\"layers.0\"",
+                                    "\"layers.0-9\"", "\"head\"", "\"net1\"", "\"blocks.1.attn.wq.weight\"",
+                                    "\"layers.1.up\", \"layers.0\""}) +
+                              "]");
         case 1:
             c.model.set("lora_rank", dice.between(0, 4));
             if (dice.chance(40))
-                c.model.set("lora_targets", "[" + word({"\"wq\", \"wv\"", "\"up\"", "\"net2\"", "\"gate\""}) + "]");
+                c.model.set("lora_targets",
+                            "[" + word({"\"wq\", \"wv\"", "\"up\"", "\"net2\"", "\"gate\""}) + "]");
             return;
         case 2:
             return c.train.set_word("dtype", word({"bfloat16", "float32"}));
         case 3:
-            return c.parallel.set("schedule_order", word({"[\"0F0, 0B0\"]", "[\"0F0, 0B0\", \"1F0, 1B0\"]",
-                                                          "[\"0F0, 0F1, 0B1, 0B0\", \"1F0, 1F1, 1B1, 1B0\"]"}));
+            return c.parallel.set("schedule_order",
+                                  word({"[\"0F0, 0B0\"]", "[\"0F0, 0B0\", \"1F0, 1B0\"]",
+                                        "[\"0F0, 0F1, 0B1, 0B0\", \"1F0, 1F1, 1B1, 1B0\"]"}));
         default:
             // Another schedule or number of micro-batches beside the drawn order.
             if (!c.parallel.get("schedule_order").empty())

@@ -106,13 +106,12 @@ class FormReader {
     void unknown_word(const Placed& in, const char* key, Message message, Keys words) {
         const toml::node& node = *in.table->get(key);
         const toml::source_position at = node.source().begin;
-        Refusal refusal{
-            {std::move(message),
-             {mistakes_.file(), static_cast<int>(at.line), static_cast<int>(at.column), -1},
-             {}},
-            {},
-            {},
-            {}};
+        Refusal refusal{{std::move(message),
+                         {mistakes_.file(), static_cast<int>(at.line), static_cast<int>(at.column), -1},
+                         {}},
+                        {},
+                        {},
+                        {}};
         if (const auto word = node.value<std::string>())
             guess_word(refusal, *word, words, [&](const std::string& each) {
                 return Candidate{{place_of(in.place, key), each}};
@@ -255,13 +254,15 @@ class FormReader {
         const bool apart = made_.op == CollectiveOp::all_to_all;
         const bool reads = std::string_view(key) == "from_buffer";
         if (*word == "scratch") {
-            if (!has_scratch_) mistake(*in.table->get(key), {"algorithm.no_scratch", {{"key", std::string(key)}}});
+            if (!has_scratch_)
+                mistake(*in.table->get(key), {"algorithm.no_scratch", {{"key", std::string(key)}}});
             return Place::scratch;
         }
         if (!apart && *word == "data") return Place::data;
         if (apart && reads && *word == "input") return Place::input;
         if (apart && *word == "output") return Place::output;
-        static constexpr std::string_view kPlaces[] = {"data", "scratch"}, kApart[] = {"input", "output", "scratch"};
+        static constexpr std::string_view kPlaces[] = {"data", "scratch"},
+                                          kApart[] = {"input", "output", "scratch"};
         wrong_word(in, key, *word, !apart ? Keys(kPlaces) : reads ? Keys(kApart) : Keys(kApart).subspan(1));
         return std::nullopt;
     }
