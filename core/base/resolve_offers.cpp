@@ -175,11 +175,12 @@ Counts counts_of(const std::vector<Diagnostic>& found) {
 /// Finds out what a candidate does.
 class Trial {
   public:
-    Trial(const toml::table& table, const std::vector<Diagnostic>& before,
-          const std::function<std::vector<Diagnostic>(const toml::table&)>& read, int most_readings)
+    Trial(const toml::table& table, const std::vector<Diagnostic>& before, const ReadMistakes& read,
+          int most_readings, const ReadMistakes& rest)
         : table_(table),
           before_(counts_of(before)),
           read_(read),
+          rest_(rest),
           left_(most_reads(before.size(), most_readings)) {}
 
     bool exhausted() const { return left_ <= 0; }
@@ -198,18 +199,29 @@ class Trial {
             move(changed, moved_from, candidate.front().key);
         else
             for (const Edit& edit : candidate) apply(changed, edit);
-        const std::vector<Diagnostic> found = read_(changed);
+        auto found = first_other(candidate, read_(changed), before_, rule_of(refused));
+        if (found || !rest_) return found;
+        const std::vector<Diagnostic> more = rest_(changed);
+        if (more.empty()) return std::nullopt;
+        if (!before_of_rest_) before_of_rest_ = counts_of(rest_(table_));
+        return first_other(candidate, more, *before_of_rest_, "");
+    }
+
+  private:
+    /// The first mistake that was not there before, or is one of what the candidate writes. Of `refused`, the
+    /// rule that is to be mended, there must be one less.
+    std::optional<Message> first_other(const Candidate& candidate, const std::vector<Diagnostic>& found,
+                                       const Counts& before, const std::string& refused) const {
         Counts now;
         for (const Diagnostic& d : found) {
             const std::string rule = rule_of(d.message);
-            const auto was = before_.find(rule);
-            const int allowed = was == before_.end() ? 0 : was->second - (rule == rule_of(refused) ? 1 : 0);
+            const auto was = before.find(rule);
+            const int allowed = was == before.end() ? 0 : was->second - (rule == refused ? 1 : 0);
             if (++now[rule] > allowed || is_about(candidate, d)) return d.message;
         }
         return std::nullopt;
     }
 
-  private:
     /// Whether a mistake is one of a key that the candidate writes: then what it writes is refused still, if
     /// not for the same reason.
     bool is_about(const Candidate& candidate, const Diagnostic& found) const {
@@ -225,7 +237,9 @@ class Trial {
 
     const toml::table& table_;
     Counts before_;
-    const std::function<std::vector<Diagnostic>(const toml::table&)>& read_;
+    const ReadMistakes& read_;
+    const ReadMistakes& rest_;
+    std::optional<Counts> before_of_rest_;
     int left_;  ///< readings
 };
 
@@ -325,15 +339,11 @@ void guess_word(Refusal& refusal, const std::string& given, std::span<const std:
         refusal.known.push_back({std::string(word), changed(std::string(word))});
 }
 
-void resolve_offers(std::vector<Refusal>& refusals, const toml::table& table,
-                    const std::function<std::vector<Diagnostic>(const toml::table&)>& read,
-                    int most_readings) {
-    // Nothing is read again for those that say all there is to say.
-    if (std::ranges::all_of(refusals, [](const Refusal& refusal) {
-            return refusal.offers.empty() && refusal.guesses.empty() && refusal.known.empty();
-        }))
-        return;
-    Trial trial(table, read(table), read, most_readings);
+void resolve_offers(std::vector<Refusal>& refusals, const toml::table& table, const ReadMistakes& read,
+                    int most_readings, const ReadMistakes& rest) {
+    std::vector<Diagnostic> before;
+    for (const Refusal& refusal : refusals) before.push_back(refusal.diagnostic);
+    Trial trial(table, before, read, most_readings, rest);
     for (Refusal& refusal : refusals) {
         resolve_guesses(refusal, trial);
         resolve_known(refusal, trial);

@@ -53,6 +53,9 @@ std::string guess_key(Refusal& refusal, const toml::table& table, const toml::ke
 void guess_word(Refusal& refusal, const std::string& given, std::span<const std::string_view> words,
                 const std::function<Candidate(const std::string&)>& changed);
 
+/// What is wrong with a table.
+using ReadMistakes = std::function<std::vector<Diagnostic>(const toml::table&)>;
+
 /// Gives each refusal that has offers its hint: "scenario.hint.offers" {n, changes} of the n candidates with
 /// which the mistake is gone, no other has come and none is left of a key that is written, which `read` finds
 /// out by reading the whole changed file;
@@ -60,10 +63,10 @@ void guess_word(Refusal& refusal, const std::string& given, std::span<const std:
 /// candidate would bring. Guesses are tried in the same way: the first that passes is the hint, with none the
 /// first, with its id_then and, as {cause}, the mistake that comes then. Of known words those that
 /// pass are "scenario.hint.known_here" {known}, if there are some and not all. `read` gives the mistakes of a
-/// table. Cost: at most `most_readings`, fewer of a file with thousands of mistakes, and one more; what is
-/// not tried then keeps the hint that it has.
-void resolve_offers(std::vector<Refusal>& refusals, const toml::table& table,
-                    const std::function<std::vector<Diagnostic>(const toml::table&)>& read,
-                    int most_readings = 256);
+/// table; `rest`, where there is one, more of them, which takes longer and is asked only of what passes until
+/// then. Cost: at most `most_readings`, fewer of a file with thousands of mistakes; what is not tried then
+/// keeps the hint that it has.
+void resolve_offers(std::vector<Refusal>& refusals, const toml::table& table, const ReadMistakes& read,
+                    int most_readings = 256, const ReadMistakes& rest = {});
 
 }  // namespace meshscope

@@ -48,12 +48,11 @@ Scenario read_all(const toml::table& table, const std::string& path, Diagnostics
 /// Variants against which what is offered is tried; each is one more reading.
 constexpr std::size_t kMostTriedVariants = 32;
 
-/// What is wrong with a file as a whole: its own mistakes, and those of its first variants as
-/// "scenario.in_variant".
-std::vector<Diagnostic> mistakes_of(const toml::table& table, const std::string& path) {
+/// What is wrong with a file's first variants, as "scenario.in_variant".
+std::vector<Diagnostic> mistakes_of_variants(const toml::table& table, const std::string& path) {
     Diagnostics own(path);
     const Scenario scenario = read_all(table, path, own);
-    std::vector<Diagnostic> found = own.take();
+    std::vector<Diagnostic> found;
     for (const Variant& variant :
          std::span(scenario.variants).first(std::min(scenario.variants.size(), kMostTriedVariants))) {
         if (!variant.ends.empty()) continue;  // what it ends with may be just that
@@ -105,8 +104,14 @@ Scenario read_table(const toml::table& table, const std::string& path, std::stri
     Scenario scenario = read_all(table, path, diagnostics);
     scenario.source = std::move(source);
     if (diagnostics.empty()) return scenario;
-    resolve_offers(diagnostics.refusals(), table,
-                   [&](const toml::table& changed) { return mistakes_of(changed, path); });
+    const auto own = [&](const toml::table& changed) {
+        Diagnostics found(path);
+        static_cast<void>(read_all(changed, path, found));
+        return found.take();
+    };
+    const auto of_variants = [&](const toml::table& changed) { return mistakes_of_variants(changed, path); };
+    resolve_offers(diagnostics.refusals(), table, own, 256,
+                   scenario.variants.empty() ? ReadMistakes() : of_variants);
     throw InputError(diagnostics.take());
 }
 

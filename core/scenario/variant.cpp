@@ -115,7 +115,7 @@ Refusal unknown_key(const std::string& key, SourcePosition at, const std::set<st
                     const std::function<Candidate(const std::string&)>& changed,
                     const std::string& moved_from = "") {
     Refusal refusal{{{"scenario.unknown_key", {{"key", key}}}, std::move(at), keys_there(key)}, {}, {}, {}};
-    // Of a dotted name the last part is what is misspelt: "parallel.unitz" is not parallel.data.
+    // Of a dotted name the last part is what is misspelt: unitz is not data, though both stand in [parallel].
     const auto most = std::max<std::size_t>(1, (key.size() - std::min(key.size(), key.rfind('.') + 1)) / 3);
     std::vector<std::string> near = near_words(key, changeable_keys());
     std::erase_if(near,
