@@ -6,10 +6,13 @@
 #include <ostream>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "app/cli/command_tree.h"
+#include "app/cli/outputs.h"
 #include "core/base/cannot_write.h"
 #include "core/base/error.h"
+#include "core/base/file_kind.h"
 #include "core/base/replace_file.h"
 
 namespace meshscope::cli {
@@ -81,8 +84,8 @@ void tell_footer(std::ostream& out, const std::string& footer) {
 
 std::string page_of(const CommandNode& node, const CommandContext& context) {
     std::ostringstream out;
-    out << ".TH " << plain(in_capitals(page_name(node))) << " 1\n.SH " << context.text("cli.manual.name")
-        << '\n'
+    out << kManualMark << "\n.TH " << plain(in_capitals(page_name(node))) << " 1\n.SH "
+        << context.text("cli.manual.name") << '\n'
         << plain(page_name(node)) << " \\- " << plain(node.about) << "\n.SH "
         << context.text("cli.manual.synopsis") << "\n.B " << plain(node.usage) << '\n';
     tell_options(out, context.text("cli.help.positionals"), node.arguments);
@@ -107,15 +110,27 @@ std::string page_of(const CommandNode& node, const CommandContext& context) {
 void add_manual_command(CLI::App& app, CommandContext& context) {
     CLI::App* sub = app.add_subcommand("manual", context.text("cli.manual.about"));
     sub->footer(context.text("cli.manual.examples"));
-    const auto folder = std::make_shared<std::string>();
-    sub->add_option("-o,--out", *folder, context.text("cli.manual.out"))->required()->type_name("FOLDER");
-    sub->callback([folder, &app, &context] {
+    struct Words {
+        std::string folder;
+        bool force = false;
+    };
+    const auto words = std::make_shared<Words>();
+    sub->add_option("-o,--out", words->folder, context.text("cli.manual.out"))
+        ->required()
+        ->type_name("FOLDER");
+    sub->add_flag("--force", words->force, context.text("cli.help.force"));
+    sub->callback([words, &app, &context] {
         std::error_code error;
-        std::filesystem::create_directories(*folder, error);
-        if (error) throw IoError(cannot_write(*folder, error.value()));
+        std::filesystem::create_directories(words->folder, error);
+        if (error) throw IoError(cannot_write(words->folder, error.value()));
         const CommandNode program = command_tree(app, context);
+        std::vector<Output> pages;
         for (const CommandNode* node : all_of(program))
-            replace_file(*folder + "/" + page_name(*node) + ".1", page_of(*node, context));
+            pages.push_back({words->folder + "/" + page_name(*node) + ".1", FileKind::manual});
+        check_outputs(pages, {}, words->force);  // all of them before the first is written
+        std::size_t at = 0;
+        for (const CommandNode* node : all_of(program))
+            replace_file(pages[at++].path, page_of(*node, context));
     });
 }
 

@@ -16,9 +16,8 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::array kNames{
-    ".mscope",          "safetensors", "JSON", "bench --table", "bench profile", "scenario from",
-    "trace export csv", "SVG",         "PNG",  "HTML",          "GIF",           "MP4",
-    "--report"};
+    ".mscope", "safetensors", "JSON", "bench --table", "bench profile", "scenario from", "trace export csv",
+    "SVG",     "PNG",         "HTML", "GIF",           "MP4",           "--report",      "manual"};
 
 /// Bytes from each end of a file.
 struct Ends {
@@ -104,6 +103,8 @@ bool is_ours(const std::string& path, FileKind kind) {
             return all.starts_with("GIF8") && ends.last.ends_with(kGifMark);
         case FileKind::report:  // app/cli/report.cpp
             return is_text(all) && text.starts_with("<!-- meshscope report -->");
+        case FileKind::manual:  // app/cli/manual_command.cpp
+            return is_text(all) && text.starts_with(kManualMark);
         case FileKind::mp4:
             return all.size() >= 8 && all.substr(4, 4) == "ftyp" && ends.last.ends_with(kMp4Mark);
     }

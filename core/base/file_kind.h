@@ -7,7 +7,7 @@ namespace meshscope {
 
 /// What this program writes at a path that a user named.
 /// `report` is Markdown; `csv` is a view of a trace, `choices` what bench --table writes, `profile` what
-/// bench profile does, `scenario` what `scenario from` does.
+/// bench profile does, `scenario` what `scenario from` does, `manual` a page of `manual`.
 enum class FileKind : unsigned char {
     trace,
     safetensors,
@@ -21,18 +21,20 @@ enum class FileKind : unsigned char {
     html,
     gif,
     mp4,
-    report
+    report,
+    manual
 };
 
 /// What says that this program wrote a file, in the words of its format. An SVG and a page of HTML have the
 /// comment behind their first tag; an object of JSON has the key, a header of safetensors the metadata, with
 /// the value; the others have these bytes, a PNG behind its header (a chunk of text), a film at its end (GIF:
-/// a comment and the trailer; MP4: a free box). Reports and job scenarios begin with a comment, traces have
-/// an id in SQLite's header, tables their first line.
+/// a comment and the trailer; MP4: a free box). Reports, manual pages and job scenarios begin with a comment,
+/// traces have an id in SQLite's header, tables their first line.
 inline constexpr std::string_view kXmlMark = "<!-- meshscope -->";
 inline constexpr std::string_view kJsonMark = "written_by";
 inline constexpr std::string_view kJsonMarkValue = "meshscope";
 inline constexpr std::string_view kProfileMark = "# meshscope bench profile";
+inline constexpr std::string_view kManualMark = ".\\\" meshscope manual";  ///< packaging/app_manual.cmake too
 inline constexpr std::string_view kPngMark{"\0\0\0\x12tEXtSoftware\0meshscope\xED\xA8\xBE\x65", 30};
 inline constexpr std::size_t kPngMarkAt = 33;  ///< behind the signature and the header chunk
 inline constexpr std::string_view kGifMark{"\x21\xFE\x09meshscope\0\x3B", 14};

@@ -9,7 +9,7 @@
 namespace meshscope {
 
 /// One key of a scenario with another value. `key` is its dotted name, with the number of the table in a list
-/// where it stands in one; std::monostate takes the key away.
+/// where it stands in one, or of an element of its array at the end; std::monostate takes the key away.
 struct Edit {
     using Value = std::variant<std::monostate, int64_t, bool, std::string, std::vector<int64_t>,
                                std::vector<std::string>>;

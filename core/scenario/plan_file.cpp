@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/joined.h"
 #include "core/base/json_text.h"
+#include "core/base/nearest.h"
 #include "core/base/text_file.h"
 #include "core/estimate/model_shape.h"
 #include "core/scenario/named_model.h"
@@ -20,71 +23,111 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr const char* kRecompute = "recompute";  ///< of estimate::Sizes, beside estimate::size_keys()
+constexpr std::string_view kQuestion = "question.";
 
-/// The values of a question, or of an object in it, each refused by its key from the file's top.
+/// The values of a question, or of a table in it; what is wrong with them goes into a list.
 class QuestionReader {
   public:
-    /// `prefix` stands before the keys: "question.".
-    QuestionReader(const json& values, std::string path, std::string prefix)
-        : values_(values), path_(std::move(path)), prefix_(std::move(prefix)) {}
+    QuestionReader(const json& values, std::string path, std::vector<Diagnostic>& found,
+                   std::string within = std::string(kQuestion))
+        : values_(values), path_(std::move(path)), found_(found), within_(std::move(within)) {}
 
-    [[noreturn]] void refuse(Message message) const {
-        throw InputError({{std::move(message), {path_, 0, 0, -1}, {}}});
+    void refuse(Message message, Message hint = {}) const {
+        found_.push_back({std::move(message), {path_, 0, 0, -1}, std::move(hint)});
     }
-    [[noreturn]] void refuse(const char* key, const std::string& expected) const {
-        refuse({"plan.file.key", {{"key", prefix_ + key}, {"expected", expected}}});
+    void refuse(const std::string& key, const std::string& expected) const {
+        if (!meant_.contains(key))
+            refuse({"plan.file.key", {{"key", within_ + key}, {"expected", expected}}});
+    }
+    /// Refuses what is none of `keys`, and takes it that the nearest of them was meant.
+    void only(const std::vector<std::string>& keys) {
+        std::vector<std::string> absent;
+        for (const std::string& key : keys)
+            if (!values_.contains(key)) absent.push_back(key);
+        for (const auto& [key, value] : values_.items()) {
+            if (std::ranges::find(keys, key) != keys.end()) continue;
+            const std::string guess = nearest(key, absent);
+            refuse({"scenario.unknown_key", {{"key", within_ + key}}},
+                   guess.empty() ? Message{"scenario.hint.known", {{"known", joined(keys)}}}
+                                 : Message{"scenario.hint.did_you_mean", {{"guess", guess}}});
+            if (guess.empty()) continue;
+            std::erase(absent, guess);
+            meant_.insert(guess);
+        }
     }
 
     std::string text(const char* key) const {
         const auto found = values_.find(key);
-        if (found == values_.end() || !found->is_string()) refuse(key, "text");
-        return found->get<std::string>();
+        if (found != values_.end() && found->is_string()) return found->get<std::string>();
+        refuse(key, "text");
+        return "";
     }
     int64_t whole(const char* key, int64_t least, int64_t most) const {
         const auto found = values_.find(key);
         const auto value = found == values_.end() ? std::nullopt : json_whole<int64_t>(*found);
-        if (!value || *value < least || *value > most)
-            refuse(key, std::to_string(least) + " … " + std::to_string(most));
-        return *value;
+        if (value && *value >= least && *value <= most) return *value;
+        refuse(key, std::to_string(least) + " … " + std::to_string(most));
+        return least;
     }
     bool flag(const char* key) const {
         const auto found = values_.find(key);
-        if (found == values_.end() || !found->is_boolean()) refuse(key, "true, false");
-        return found->get<bool>();
+        if (found != values_.end() && found->is_boolean()) return found->get<bool>();
+        refuse(key, "true, false");
+        return false;
     }
     double figure(const char* key) const {
         const auto found = values_.find(key);
         const double value = found != values_.end() && found->is_number() ? found->get<double>() : 0;
-        if (!(value >= 1 && value <= 1e18)) refuse(key, "1 … 1e18");
-        return value;
+        if (value >= 1 && value <= 1e18) return value;
+        refuse(key, "1 … 1e18");
+        return 1;
     }
     bool has(const char* key) const { return values_.contains(key) && !values_.at(key).is_null(); }
     estimate::Sizes sizes(const char* key) const {
         estimate::Sizes sizes;
         if (!has(key)) return sizes;
         const json& wanted = values_.at(key);
-        if (!wanted.is_object()) refuse(key, "{}");
-        const QuestionReader inner(wanted, path_, prefix_ + key + ".");
-        for (const auto& [name, value] : wanted.items()) {
-            if (name == kRecompute) {
-                sizes.recompute = estimate::parse_recompute(inner.text(kRecompute));
-                if (!sizes.recompute) inner.refuse(kRecompute, joined(estimate::recompute_words()));
-                continue;
-            }
-            const auto known = std::ranges::find(estimate::size_keys(), name, &estimate::SizeKey::name);
-            if (known == estimate::size_keys().end())
-                refuse(key, joined(estimate::size_keys(), std::mem_fn(&estimate::SizeKey::name)) + ", " +
-                                kRecompute);
-            sizes.*known->size = inner.whole(name.c_str(), known->least, known->most);
+        if (!wanted.is_object()) {
+            refuse(key, "{}");
+            return sizes;
         }
+        QuestionReader inner(wanted, path_, found_, within_ + key + ".");
+        std::vector<std::string> keys{kRecompute};
+        for (const estimate::SizeKey& each : estimate::size_keys()) keys.emplace_back(each.name);
+        inner.only(keys);
+        for (const estimate::SizeKey& each : estimate::size_keys()) {
+            const std::string name(each.name);
+            if (wanted.contains(name)) sizes.*each.size = inner.whole(name.c_str(), each.least, each.most);
+        }
+        if (!wanted.contains(kRecompute)) return sizes;
+        sizes.recompute = estimate::parse_recompute(inner.text(kRecompute));
+        if (!sizes.recompute && wanted.at(kRecompute).is_string())
+            inner.refuse(kRecompute, joined(estimate::recompute_words()));
         return sizes;
     }
-    const std::string& path() const { return path_; }
 
   private:
     const json& values_;
-    std::string path_, prefix_;
+    std::string path_;
+    std::vector<Diagnostic>& found_;
+    std::string within_;
+    std::set<std::string> meant_;  ///< keys that another one seems to be, misspelt
 };
+
+/// Calls read(), which reads a text inside the file: its mistakes stand in that text's own lines, of which
+/// the first `before` are not the file's.
+template <class Read>
+auto inside(const std::string& path, const char* key, int before, const Read& read) {
+    const std::string file = path + " (" + std::string(kQuestion) + key + ")";
+    try {
+        return read(file);
+    } catch (const InputError& error) {
+        std::vector<Diagnostic> found = error.diagnostics();
+        for (Diagnostic& each : found)
+            if (each.position.file == file) each.position.line = std::max(0, each.position.line - before);
+        throw InputError(std::move(found));
+    }
+}
 
 /// The profile inside the program where the text is its own, whose figures have more than six digits.
 time::Profile profile_of(const std::string& text, const std::string& path) {
@@ -139,38 +182,55 @@ bool begins_as_plan(std::string_view text) {
 PlanFile read_plan_file(const std::string& path) {
     const std::string text = read_text_file(path, kMostPlanBytes);
     const json root = parse_json<json>(text);
-    const QuestionReader file(root, path, "");
+    std::vector<Diagnostic> found;
+    const auto refuse_file = [&](Message message) {
+        throw InputError({{std::move(message), {path, 0, 0, -1}, {}}});
+    };
     if (!root.is_object() || static_cast<int64_t>(text.size()) > kMostPlanBytes)
-        file.refuse({"plan.file.not_json", {}});
+        refuse_file({"plan.file.not_json", {}});
     if (!root.contains("question") || !root.at("question").is_object())
-        file.refuse({"plan.file.no_question", {}});
-    const QuestionReader read(root.at("question"), path, "question.");
+        refuse_file({"plan.file.no_question", {}});
+    const json& question = root.at("question");
+    QuestionReader read(question, path, found);
+    std::vector<std::string> keys;
+    const ordered_json written = question_json({});
+    for (const auto& [key, value] : written.items()) keys.push_back(key);
+    read.only(keys);
     PlanFile made;
+    estimate::Question& q = made.question;
     made.model = read.text("model");
-    made.spec = model_of(read.text("model_toml"), path);
+    const std::string model = read.text("model_toml"), profile = read.text("profile_toml");
     if (read.has("max_position_embeddings"))
         made.most_tokens = read.whole("max_position_embeddings", 1, nn::kMostSize);
-    const auto shape = estimate::shape_of(made.spec);
-    if (!shape) read.refuse("model_toml", "gpt, llama");
-    estimate::Question& q = made.question;
-    q.shape = *shape;
-    q.profile = profile_of(read.text("profile_toml"), path);
-    const auto stack = estimate::parse_stack(read.text("stack"));
-    if (!stack) read.refuse("stack", joined(estimate::stack_words()));
-    q.stack = *stack;
+    const std::string stack_word = read.text("stack");
+    const auto stack = estimate::parse_stack(stack_word);
+    if (!stack && question.contains("stack") && question.at("stack").is_string()) {
+        read.refuse("stack", joined(estimate::stack_words()));
+    }
+    q.stack = stack.value_or(q.stack);
     q.compiled = read.flag("compiled");
     q.lora_rank = read.whole("lora_rank", 0, estimate::kMostLoraRank);
     q.base_bits = read.whole("base_bits", 4, 16);
     q.gpus = read.whole("gpus", 1, estimate::kMostGpus);
     q.gpus_per_node = read.whole("gpus_per_node", 1, estimate::kMostGpus);
     q.only = read.sizes("only");
+    const int64_t seq = read.whole("seq", 1, nn::kMostSize);
+    const int64_t global_batch = read.whole("global_batch", 1, estimate::kMostBatch);
+    const double memory_bytes = read.figure("memory_bytes");
+    if (!found.empty()) throw InputError(std::move(found));
+    made.spec = inside(path, "model_toml", 1, [&](const std::string& file) { return model_of(model, file); });
+    q.profile =
+        inside(path, "profile_toml", 0, [&](const std::string& file) { return profile_of(profile, file); });
+    if (const auto shape = estimate::shape_of(made.spec))
+        q.shape = *shape;
+    else
+        read.refuse("model_toml", "gpt, llama");
+    if (!found.empty()) throw InputError(std::move(found));
     try {
         q = estimate::settled(std::move(q),
-                              {.seq = read.whole("seq", 1, nn::kMostSize),
-                               .global_batch = read.whole("global_batch", 1, estimate::kMostBatch),
-                               .memory_bytes = read.figure("memory_bytes")});
+                              {.seq = seq, .global_batch = global_batch, .memory_bytes = memory_bytes});
     } catch (const InvalidArgument& error) {
-        read.refuse(error.message());
+        refuse_file(error.message());
     }
     return made;
 }

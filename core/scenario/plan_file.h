@@ -33,7 +33,8 @@ bool begins_as_plan(std::string_view text);
 
 /// Reads the question of what `meshscope plan --json` wrote; the answers in it are left aside. Throws
 /// IoError; InputError "plan.file.not_json", "plan.file.no_question" (of another version or another file),
-/// "plan.file.key" {key, expected}, and what reading the model, the profile and estimate::settled() refuse.
+/// with all that is wrong with the question's keys "scenario.unknown_key" {key} and "plan.file.key" {key,
+/// expected}, and what reading the model, the profile and estimate::settled() refuse.
 PlanFile read_plan_file(const std::string& path);
 
 }  // namespace meshscope::scenario

@@ -84,11 +84,20 @@ void read_lora(const Section& model, nn::ModelSpec& spec) {
     if (targets->empty()) model.report("lora_targets", {"scenario.lora_no_targets", {}});
     std::vector<std::string> known;
     if (!spec.kind.empty()) known = nn::adaptable_layers(spec.kind);
-    for (std::size_t i = 0; !known.empty() && i < targets->size(); ++i)
-        if (std::ranges::find(known, (*targets)[i]) == known.end())
-            model.report_element("lora_targets", i,
-                                 {"scenario.lora_target", {{"name", (*targets)[i]}, {"kind", spec.kind}}},
-                                 {"scenario.hint.known", {{"known", joined(known)}}});
+    const std::vector<std::string_view> words(known.begin(), known.end());
+    for (std::size_t i = 0; !known.empty() && i < targets->size(); ++i) {
+        if (std::ranges::find(known, (*targets)[i]) != known.end()) continue;
+        Refusal refusal{{{"scenario.lora_target", {{"name", (*targets)[i]}, {"kind", spec.kind}}},
+                         model.position_of_element("lora_targets", i),
+                         {"scenario.hint.known", {{"known", joined(words)}}}},
+                        {},
+                        {},
+                        {}};
+        guess_word(refusal, (*targets)[i], words, [&](const std::string& word) {
+            return Candidate{{model.place("lora_targets") + "." + std::to_string(i), word}};
+        });
+        model.report_refused(std::move(refusal));
+    }
     spec.lora_targets = *targets;
 }
 

@@ -43,12 +43,10 @@ void read_frozen(const Section& train, Scenario& s) {
     const std::set<std::string> known = nn::names_in(*model);
     bool fine = true;
     for (std::size_t i = 0; i < entries->size(); ++i) {
-        const std::vector<std::string> names = nn::expand_range((*entries)[i]);
-        const auto unknown =
-            std::ranges::find_if(names, [&](const std::string& name) { return !known.contains(name); });
-        if (!names.empty() && unknown == names.end()) continue;
+        const std::optional<std::string> unknown = nn::first_unknown(known, (*entries)[i]);
+        if (!unknown) continue;
         fine = false;
-        if (names.empty())
+        if (unknown->empty() && !(*entries)[i].empty())
             train.report_element("frozen", i, {"scenario.frozen_range", {{"entry", (*entries)[i]}}});
         else
             train.report_element("frozen", i,

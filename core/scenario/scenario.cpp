@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 #include <sstream>
 
+#include "core/base/cause.h"
 #include "core/base/text_file.h"
 #include "core/base/toml_text.h"
 #include "core/mesh/roles.h"
@@ -43,6 +45,29 @@ Scenario read_all(const toml::table& table, const std::string& path, Diagnostics
     return scenario;
 }
 
+/// Variants against which what is offered is tried; each is one more reading.
+constexpr std::size_t kMostTriedVariants = 32;
+
+/// What is wrong with a file's first variants, as "scenario.in_variant".
+std::vector<Diagnostic> mistakes_of_variants(const toml::table& table, const std::string& path) {
+    Diagnostics own(path);
+    const Scenario scenario = read_all(table, path, own);
+    std::vector<Diagnostic> found;
+    for (const Variant& variant :
+         std::span(scenario.variants).first(std::min(scenario.variants.size(), kMostTriedVariants))) {
+        if (!variant.ends.empty()) continue;  // what it ends with may be just that
+        toml::table changed = table;
+        apply_variant(changed, variant.id);
+        Diagnostics of_variant(path);
+        static_cast<void>(read_all(changed, path, of_variant));
+        for (Diagnostic& each : of_variant.take()) {
+            each.message = with_cause({"scenario.in_variant", {{"id", variant.id}}}, each.message);
+            found.push_back(std::move(each));
+        }
+    }
+    return found;
+}
+
 /// A variant that is to run must be readable. Its mistakes are the file's: they stand where it wrote them.
 void check_variants(const Scenario& scenario) {
     std::vector<Diagnostic> found;
@@ -51,7 +76,12 @@ void check_variants(const Scenario& scenario) {
         try {
             static_cast<void>(changed_scenario(scenario, variant));
         } catch (const InputError& error) {
-            found.insert(found.end(), error.diagnostics().begin(), error.diagnostics().end());
+            for (Diagnostic each : error.diagnostics()) {
+                // They were tried in the variant, and may be wrong for the file's own run.
+                if (each.hint.id == "scenario.hint.offers" || each.hint.id == "scenario.hint.no_offer")
+                    each.hint = with_cause({"scenario.hint.in_variant", {{"id", variant.id}}}, each.hint);
+                found.push_back(std::move(each));
+            }
         }
     }
     if (!found.empty()) throw InputError(std::move(found));
@@ -74,11 +104,14 @@ Scenario read_table(const toml::table& table, const std::string& path, std::stri
     Scenario scenario = read_all(table, path, diagnostics);
     scenario.source = std::move(source);
     if (diagnostics.empty()) return scenario;
-    resolve_offers(diagnostics.refusals(), table, [&](const toml::table& changed) {
+    const auto own = [&](const toml::table& changed) {
         Diagnostics found(path);
         static_cast<void>(read_all(changed, path, found));
         return found.take();
-    });
+    };
+    const auto of_variants = [&](const toml::table& changed) { return mistakes_of_variants(changed, path); };
+    resolve_offers(diagnostics.refusals(), table, own, 256,
+                   scenario.variants.empty() ? ReadMistakes() : of_variants);
     throw InputError(diagnostics.take());
 }
 

@@ -6,7 +6,6 @@
 #include <set>
 #include <sstream>
 
-#include "core/base/nearest.h"
 #include "core/base/text.h"
 #include "core/base/toml_number.h"
 #include "core/scenario/keys.h"
@@ -94,7 +93,7 @@ void Section::refuse_unknown_keys() const {
         const auto found =
             std::find_if(known.begin(), known.end(), [&](const Key& k) { return k.name == word; });
         if (found == known.end()) {
-            refuse_unknown_key(key, value, names, guessed);
+            refuse_unknown_key(key, names, guessed);
         } else if (found->support == KeySupport::later) {
             diagnostics_->add(key.source().begin, {"scenario.not_supported", {{"key", full(word)}}});
         }
@@ -102,8 +101,7 @@ void Section::refuse_unknown_keys() const {
 }
 
 /// Hints at the table that the key belongs in, else at the key that was probably meant.
-void Section::refuse_unknown_key(const toml::key& key, const toml::node& value,
-                                 const std::vector<std::string_view>& names,
+void Section::refuse_unknown_key(const toml::key& key, const std::vector<std::string_view>& names,
                                  std::set<std::string>& guessed) const {
     const std::string word(key.str());
     Refusal refusal{
@@ -116,24 +114,8 @@ void Section::refuse_unknown_key(const toml::key& key, const toml::node& value,
         return diagnostics_->add(std::move(refusal));
     }
     refusal.diagnostic.hint = hint_for(word, names);
-    const std::vector<std::string> near = near_words(word, {names.begin(), names.end()});
-    for (const std::string& guess : near) {
-        const bool first = guess == near.front();
-        const toml::node* const there = table_->get(guess);
-        // A key cannot be written twice; two lists of tables make one.
-        const bool clash = there && !(there->is_array_of_tables() && value.is_array_of_tables());
-        if (first && (clash || guessed.contains(guess))) {
-            refusal.diagnostic.hint = {"scenario.hint.key_is_there", {{"guess", guess}}};
-            break;
-        }
-        if (first) guessed.insert(guess);
-        if (there) continue;  // joining two lists is left to the user
-        if (first) diagnostics_->doubt(table_, guess);
-        refusal.guesses.push_back({{"scenario.hint.did_you_mean", {{"guess", guess}}},
-                                   "scenario.hint.did_you_mean_then",
-                                   {{place(guess), {}}},
-                                   place(word)});
-    }
+    if (const std::string meant = guess_key(refusal, *table_, key, place_, names, guessed); !meant.empty())
+        diagnostics_->doubt(table_, meant);
     diagnostics_->add(std::move(refusal));
 }
 
@@ -142,7 +124,7 @@ std::string Section::full(std::string_view key) const {
 }
 
 std::string Section::place(std::string_view key) const {
-    return place_.empty() ? std::string(key) : place_ + "." + std::string(key);
+    return place_of(place_, key);
 }
 
 toml::source_position Section::at(std::string_view key) const {
@@ -211,14 +193,7 @@ void Section::refuse_word(std::string_view key, const std::string& given,
                     {},
                     {},
                     {}};
-    for (const std::string& guess : near_words(given, {words.begin(), words.end()}))
-        refusal.guesses.push_back({{"scenario.hint.did_you_mean", {{"guess", guess}}},
-                                   "scenario.hint.did_you_mean_then",
-                                   changed(guess),
-                                   ""});
-    if (refusal.guesses.empty())
-        for (const std::string_view word : words)
-            refusal.known.push_back({std::string(word), changed(std::string(word))});
+    guess_word(refusal, given, words, changed);
     doubt(key);
     diagnostics_->add(std::move(refusal));
 }

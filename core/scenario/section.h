@@ -51,6 +51,9 @@ class Section {
     toml::source_position value_at(std::string_view key) const;
     /// The same with the file's name, for mistakes found later: what SQL says is known when it is run.
     SourcePosition position_of(std::string_view key) const;
+    SourcePosition position_of_element(std::string_view key, std::size_t index) const {
+        return position(element_at(key, index));
+    }
     toml::source_position where() const { return where_; }
     /// Where an element of its array stands.
     toml::source_position element_at(std::string_view key, std::size_t index) const;
@@ -98,6 +101,8 @@ class Section {
     void doubt(std::string_view key) const { diagnostics_->doubt(table_, key); }
     /// Reports a mistake of another file that this one names, with its own position.
     void report_at(Diagnostic diagnostic) const;
+    /// The same with what could be written instead.
+    void report_refused(Refusal refusal) const { diagnostics_->add(std::move(refusal)); }
     void report_element(std::string_view key, std::size_t index, Message message, Message hint = {}) const;
     const toml::node* node(std::string_view key) const { return table_ ? table_->get(key) : nullptr; }
     void wrong_type(std::string_view key, std::string_view wanted, const toml::node& found) const;
@@ -108,8 +113,8 @@ class Section {
   private:
     SourcePosition position(toml::source_position at) const;
     void refuse_unknown_keys() const;
-    void refuse_unknown_key(const toml::key& key, const toml::node& value,
-                            const std::vector<std::string_view>& names, std::set<std::string>& guessed) const;
+    void refuse_unknown_key(const toml::key& key, const std::vector<std::string_view>& names,
+                            std::set<std::string>& guessed) const;
     Diagnostics* diagnostics_;
     const toml::table* table_;
     std::string path_;

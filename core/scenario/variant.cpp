@@ -1,7 +1,9 @@
 #include "core/scenario/variant.h"
 
 #include <algorithm>
+#include <functional>
 #include <sstream>
+#include <utility>
 
 #include "core/base/joined.h"
 #include "core/base/nearest.h"
@@ -39,34 +41,35 @@ std::vector<std::string> changeable_keys() {
     return names;
 }
 
-/// A key of a variant's `set`: its dotted name, where it stands, and the new value. Node is const for who
-/// only reads.
+/// A key of a variant's `set`: its dotted name, its place as place_of() writes it, where it stands, and the
+/// new value. Node is const for who only reads.
 template <typename Node>
 struct SetKey {
-    std::string name;
+    std::string name, place;
     toml::source_region at;
     Node* value = nullptr;
 };
 
 /// `set` may quote its dotted keys or not: unquoted ones make tables, and mean the key inside, not the whole
-/// table.
+/// table, as one that is written out in braces does.
 template <typename Table, typename Node>
-void collect(Table& set, const std::string& before, std::vector<SetKey<Node>>& into) {
+void collect(Table& set, const std::string& before, const std::string& place,
+             std::vector<SetKey<Node>>& into) {
     for (auto&& [key, value] : set) {
         const std::string name = before + std::string(key.str());
-        // A table that is written out begins behind its key; one that dotted keys made does not.
-        if (auto* table = value.as_table(); table && table->source().begin <= key.source().begin) {
-            collect(*table, name + ".", into);
+        const std::string here = place_of(place, key.str());
+        if (auto* table = value.as_table(); table && !table->is_inline()) {
+            collect(*table, name + ".", here, into);
         } else {
-            into.push_back({name, key.source(), &value});
+            into.push_back({name, here, key.source(), &value});
         }
     }
 }
 
 template <typename Node>
-std::vector<SetKey<Node>> set_keys(Node* set) {
+std::vector<SetKey<Node>> set_keys(Node* set, const std::string& place = "") {
     std::vector<SetKey<Node>> found;
-    if (set && set->as_table()) collect(*set->as_table(), "", found);
+    if (set && set->as_table()) collect(*set->as_table(), "", place, found);
     return found;
 }
 
@@ -92,11 +95,9 @@ toml::table* table_of(toml::table& root, const std::vector<std::string>& parts, 
     return table;
 }
 
-/// The nearest key; where none is near, the keys of the table that the word names, or the tables there are.
-Message nearest_key(const std::string& word) {
+/// Where no key is near: the keys of the table that the word names, or the tables there are.
+Message keys_there(const std::string& word) {
     const std::vector<std::string> known = changeable_keys();
-    if (!nearest(word, known).empty())
-        return {"scenario.hint.did_you_mean", {{"guess", nearest(word, known)}}};
     const std::string table = word.substr(0, word.rfind('.') + 1);
     const auto listed = [&](const std::string& before) {
         std::vector<std::string_view> names;
@@ -108,6 +109,29 @@ Message nearest_key(const std::string& word) {
     std::vector<std::string_view> names = listed(table);
     if (names.empty()) names = listed("");
     return {"scenario.hint.known", {{"known", joined(names)}}};
+}
+
+/// An unknown key of a variant, and what may be written for it: `changed(key)` is the guess's change.
+Refusal unknown_key(const std::string& key, SourcePosition at, const std::set<std::string>& taken,
+                    const std::function<Candidate(const std::string&)>& changed,
+                    const std::string& moved_from = "") {
+    Refusal refusal{{{"scenario.unknown_key", {{"key", key}}}, std::move(at), keys_there(key)}, {}, {}, {}};
+    // Of a dotted name the last part is what is misspelt: unitz is not data, though both stand in [parallel].
+    const auto most = std::max<std::size_t>(1, (key.size() - std::min(key.size(), key.rfind('.') + 1)) / 3);
+    std::vector<std::string> near = near_words(key, changeable_keys());
+    std::erase_if(near,
+                  [&](const std::string& word) { return std::cmp_greater(edit_distance(key, word), most); });
+    for (const std::string& guess : near) {
+        if (taken.contains(guess)) {  // no key is written twice
+            if (guess != near.front()) continue;
+            refusal.diagnostic.hint = {"scenario.hint.key_is_there", {{"guess", guess}}};
+            break;
+        }
+        const Message hint{"scenario.hint.did_you_mean", {{"guess", guess}}};
+        if (refusal.guesses.empty()) refusal.diagnostic.hint = hint;
+        refusal.guesses.push_back({hint, "scenario.hint.did_you_mean_then", changed(guess), moved_from});
+    }
+    return refusal;
 }
 
 bool is_known(const std::string& key) {
@@ -133,8 +157,11 @@ void read_unset(const Section& root, const Section& section, Variant& variant) {
     const auto names = section.texts("unset").value_or(std::vector<std::string>{});
     for (std::size_t i = 0; i < names.size(); ++i) {
         if (!is_known(names[i])) {
-            section.report_element("unset", i, {"scenario.unknown_key", {{"key", names[i]}}},
-                                   nearest_key(names[i]));
+            section.report_refused(
+                unknown_key(names[i], section.position_of_element("unset", i), {names.begin(), names.end()},
+                            [&](const std::string& guess) {
+                                return Candidate{{section.place("unset") + "." + std::to_string(i), guess}};
+                            }));
             continue;
         }
         const std::vector<std::string> parts = parts_of(names[i]);
@@ -154,11 +181,21 @@ Variant read_variant(const Section& root, const Section& section, const std::str
     read_unset(root, section, variant);
     const toml::node* set = section.node("set");
     if (set && !set->is_table()) section.wrong_type("set", "table", *set);
-    for (const auto& key : set_keys(set)) {
-        if (!is_known(key.name))
-            section.report_at({{"scenario.unknown_key", {{"key", key.name}}},
-                               position(section, key.at.begin),
-                               nearest_key(key.name)});
+    const auto keys = set_keys(set, section.place("set"));
+    std::set<std::string> taken;
+    for (const auto& key : keys) taken.insert(key.name);
+    for (const auto& key : keys) {
+        if (!is_known(key.name)) {
+            Refusal refusal = unknown_key(
+                key.name, position(section, key.at.begin), taken,
+                [&](const std::string& guess) {
+                    return Candidate{{place_of(section.place("set"), guess), {}}};
+                },
+                key.place);
+            if (!refusal.guesses.empty())  // another key that seems to be the same one has no guess then
+                taken.insert(to_text(*refusal.guesses.front().hint.find("guess")));
+            section.report_refused(std::move(refusal));
+        }
         variant.changes.push_back({key.name, toml_text(*key.value)});
     }
     if (!section.has("set") && !section.has("unset") && section.sure("set", "unset"))

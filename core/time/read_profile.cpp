@@ -10,7 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file_kind.h"
-#include "core/base/nearest.h"
+#include "core/base/resolve_offers.h"
 #include "core/base/text_file.h"
 #include "core/base/toml_number.h"
 #include "core/base/toml_text.h"
@@ -33,29 +33,67 @@ enum class Wanted {
     from_zero           ///< 0 or more; 0 when left out
 };
 
+/// The tables of a profile and their keys.
+struct TableKeys {
+    std::string_view table;
+    std::vector<std::string_view> keys;
+};
+
+const std::vector<TableKeys>& all_keys() {
+    static const std::vector<TableKeys> kAll{
+        {"", {"compute", "links", "name"}},
+        {"compute",
+         {"attention_efficiency", "bfloat16_gflops", "efficiency", "float16_gflops", "float32_gflops",
+          "fp8_gflops", "half_speed_gflop", "kernels", "launch_us", "memory_GB_per_s", "memory_GiB",
+          "overlap", "reduce_GB_per_s", "tf32", "tf32_gflops"}},
+        {"compute.kernels.", {"GB_per_s", "gflops"}},  // of each
+        {"links", {"between", "inside", "ranks_per_node"}},
+        {"links.inside", {"GB_per_s", "latency_us"}},
+        {"links.between", {"GB_per_s", "latency_us", "node_GB_per_s"}}};
+    return kAll;
+}
+
+const std::vector<std::string_view>& keys_of(std::string_view table) {
+    return std::ranges::find(all_keys(), table, &TableKeys::table)->keys;
+}
+
+/// The tables that have a key.
+std::vector<std::string> tables_of(std::string_view key) {
+    std::vector<std::string> found;
+    for (const TableKeys& each : all_keys())
+        if (!each.table.ends_with('.') && std::ranges::find(each.keys, key) != each.keys.end())
+            found.emplace_back(each.table);
+    return found;
+}
+
 /// Reads tables and collects what is wrong with them.
 class Reader {
   public:
     explicit Reader(std::string path) : path_(std::move(path)) {}
 
     void add(const toml::source_region& at, Message message) {
-        diagnostics_.push_back(
-            {std::move(message),
-             {path_, static_cast<int>(at.begin.line), static_cast<int>(at.begin.column), -1},
-             {}});
+        refusals_.push_back({{std::move(message),
+                              {path_, static_cast<int>(at.begin.line), static_cast<int>(at.begin.column), -1},
+                              {}},
+                             {},
+                             {},
+                             {}});
     }
-    void throw_if_any() {
-        if (diagnostics_.empty()) return;
-        std::ranges::stable_sort(diagnostics_, {}, [](const Diagnostic& d) {
-            return std::pair(d.position.line, d.position.column);
-        });
-        throw InputError(std::move(diagnostics_));
+    bool found_none() const { return refusals_.empty(); }
+    std::vector<Refusal>& refusals() { return refusals_; }
+    /// All of them in file order.
+    std::vector<Diagnostic> take() {
+        std::vector<Diagnostic> found;
+        for (Refusal& refusal : refusals_) found.push_back(std::move(refusal.diagnostic));
+        refusals_.clear();
+        std::ranges::stable_sort(
+            found, {}, [](const Diagnostic& d) { return std::pair(d.position.line, d.position.column); });
+        return found;
     }
 
-    /// A table that must be there, with these keys and no others. Where it is not, that is told, and what is
+    /// A table that must be there, with its keys and no others. Where it is not, that is told, and what is
     /// given is nowhere(): whatever is missing from it was told with it.
-    const toml::table& table(const toml::table& in, const std::string& name,
-                             const std::set<std::string>& keys) {
+    const toml::table& table(const toml::table& in, const std::string& name) {
         const std::string key = name.substr(name.rfind('.') + 1);
         const toml::node* node = in.get(key);
         if (node == nullptr) {
@@ -66,7 +104,7 @@ class Reader {
             not_a_table(*node, name);
             return nowhere();
         }
-        only(*node->as_table(), name, keys);
+        only(*node->as_table(), name, name, keys_of(name));
         return *node->as_table();
     }
     void not_a_table(const toml::node& node, const std::string& name) {
@@ -78,21 +116,32 @@ class Reader {
         if (&in != &nowhere() && !meant_.contains(name))
             add(in.source(), {"time.profile.missing", {{"key", name}}});
     }
-    void only(const toml::table& in, const std::string& name, const std::set<std::string>& keys) {
+    /// Refuses the keys of the table `name`, standing at `place`, that are none of `keys`.
+    void only(const toml::table& in, const std::string& name, const std::string& place,
+              const std::vector<std::string_view>& keys) {
+        std::set<std::string> guessed;
         for (const auto& [key, value] : in) {
-            if (keys.contains(std::string(key.str()))) continue;
+            if (std::ranges::find(keys, key.str()) != keys.end()) continue;
             std::string known;
-            std::vector<std::string> absent;
-            for (const std::string& each : keys) {
-                known += (known.empty() ? "" : ", ") + each;
-                if (!in.contains(each)) absent.push_back(each);
-            }
+            for (const std::string_view each : keys) known += (known.empty() ? "" : ", ") + std::string(each);
             add(key.source(),
                 {"time.profile.unknown_key", {{"key", full(name, key.str())}, {"known", known}}});
-            const std::string meant = nearest(key.str(), absent);
-            if (meant.empty()) continue;
-            meant_.insert(full(name, meant));
-            diagnostics_.back().hint = {"scenario.hint.did_you_mean", {{"guess", meant}}};
+            Refusal& refusal = refusals_.back();
+            // One that several tables have is not misspelt; which of them was meant, nobody knows.
+            const std::vector<std::string> tables = tables_of(key.str());
+            if (tables.size() == 1) {
+                const std::string to = tables[0] + "." + std::string(key.str());
+                refusal.diagnostic.hint = {"scenario.hint.key_of_table",
+                                           {{"key", std::string(key.str())}, {"table", tables[0]}}};
+                refusal.guesses.push_back({refusal.diagnostic.hint,
+                                           "scenario.hint.key_of_table_then",
+                                           {{to, {}}},
+                                           place_of(place, key.str())});
+                meant_.insert(to);
+            } else if (tables.empty()) {
+                const std::string meant = guess_key(refusal, in, key, place, keys, guessed);
+                if (!meant.empty()) meant_.insert(full(name, meant));
+            }
         }
     }
     /// A number times `unit`; 0 when it is left out.
@@ -150,7 +199,7 @@ class Reader {
     }
 
     std::string path_;
-    std::vector<Diagnostic> diagnostics_;
+    std::vector<Refusal> refusals_;
     std::set<std::string> meant_;  ///< keys that another one seems to be, misspelt
 };
 
@@ -164,11 +213,7 @@ int64_t nanoseconds(double ns) {
 
 void read_compute(Reader& reader, const toml::table& root, Profile& profile) {
     const std::string name = "compute";
-    const toml::table& compute =
-        reader.table(root, name,
-                     {"float32_gflops", "tf32_gflops", "bfloat16_gflops", "float16_gflops", "fp8_gflops",
-                      "tf32", "efficiency", "attention_efficiency", "half_speed_gflop", "memory_GB_per_s",
-                      "memory_GiB", "launch_us", "reduce_GB_per_s", "overlap", "kernels"});
+    const toml::table& compute = reader.table(root, name);
     const double stated = reader.number(compute, name, "efficiency", 1, Wanted::positive_if_there, 1.0);
     const double efficiency = stated == 0 ? 1 : stated;
     const double bfloat16 = reader.number(compute, name, "bfloat16_gflops", 1e9, Wanted::positive_if_there);
@@ -209,17 +254,16 @@ void read_compute(Reader& reader, const toml::table& root, Profile& profile) {
             continue;
         }
         const toml::table& speeds = *value.as_table();
-        reader.only(speeds, path, {"gflops", "GB_per_s"});
+        reader.only(speeds, path, place_of("compute.kernels", kernel), keys_of("compute.kernels."));
         profile.kernels[kernel] = {reader.number(speeds, path, "gflops", 1e9, Wanted::positive_if_there),
                                    reader.number(speeds, path, "GB_per_s", 1e9, Wanted::positive_if_there)};
     }
 }
 
 void read_links(Reader& reader, const toml::table& root, Profile& profile) {
-    const toml::table& links = reader.table(root, "links", {"inside", "between", "ranks_per_node"});
-    const toml::table& inside = reader.table(links, "links.inside", {"latency_us", "GB_per_s"});
-    const toml::table& between =
-        reader.table(links, "links.between", {"latency_us", "GB_per_s", "node_GB_per_s"});
+    const toml::table& links = reader.table(root, "links");
+    const toml::table& inside = reader.table(links, "links.inside");
+    const toml::table& between = reader.table(links, "links.between");
     profile.node_ranks = reader.whole(links, "links", "ranks_per_node", kMostNodeRanks);
     profile.latency_inside_ns =
         nanoseconds(reader.number(inside, "links.inside", "latency_us", 1e3, Wanted::from_zero, 1e9));
@@ -231,6 +275,33 @@ void read_links(Reader& reader, const toml::table& root, Profile& profile) {
         reader.number(between, "links.between", "GB_per_s", 1e9, Wanted::positive);
     profile.node_bytes_per_s =
         reader.number(between, "links.between", "node_GB_per_s", 1e9, Wanted::positive_if_there);
+}
+
+/// A profile, with what is wrong in `reader`.
+Profile read_all(const toml::table& root, Reader& reader) {
+    Profile profile;
+    reader.only(root, "", "", keys_of(""));
+    const auto name = root["name"].value<std::string>();
+    if (!root.contains("name"))
+        reader.missing(root, "name");
+    else if (!name || name->empty())
+        reader.add(root.get("name")->source(), {"time.profile.not_a_name", {{"key", std::string("name")}}});
+    profile.name = name.value_or("");
+    read_compute(reader, root, profile);
+    read_links(reader, root, profile);
+    return profile;
+}
+
+std::vector<Diagnostic> mistakes_of(const toml::table& root, const std::string& path) {
+    Reader reader(path);
+    const Profile profile = read_all(root, reader);
+    if (!reader.found_none()) return reader.take();
+    try {
+        check(profile);
+    } catch (const Error& error) {
+        return {{error.message(), {path, 1, 1, -1}, {}}};
+    }
+    return {};
 }
 
 /// The part of its peaks that a profile is said to reach: so much that bfloat16's peak is the profile's own.
@@ -264,17 +335,12 @@ Profile named_profile(std::string_view name) {
 Profile parse_profile(std::string_view text, const std::string& path) {
     const toml::table root = parse_toml(text, path);
     Reader reader(path);
-    Profile profile;
-    reader.only(root, "", {"name", "compute", "links"});
-    const auto name = root["name"].value<std::string>();
-    if (!root.contains("name"))
-        reader.missing(root, "name");
-    else if (!name || name->empty())
-        reader.add(root.get("name")->source(), {"time.profile.not_a_name", {{"key", std::string("name")}}});
-    profile.name = name.value_or("");
-    read_compute(reader, root, profile);
-    read_links(reader, root, profile);
-    reader.throw_if_any();
+    Profile profile = read_all(root, reader);
+    if (!reader.found_none()) {
+        resolve_offers(reader.refusals(), root,
+                       [&](const toml::table& changed) { return mistakes_of(changed, path); });
+        throw InputError(reader.take());
+    }
     check(profile);
     return profile;
 }

@@ -143,6 +143,24 @@ TEST_CASE("the mesh draws no hull and lists no group while ranks are asked") {
     CHECK(has(told(app), "[4, 5, 6, 7]"));
 }
 
+TEST_CASE("a question for one rank, or for numbers that are no ranks, leaves the groups where they are") {
+    CHECK_FALSE(QuizMask(asking("ranks", "3")).groups());
+    CHECK_FALSE(QuizMask(asking("order", "F0, F1, B0, F2")).groups());
+    CHECK_FALSE(QuizMask(asking("order", "[22, 22, 24]")).groups());
+    CHECK(QuizMask(asking("ranks", "0, 1")).groups());
+    for (const auto& [lesson, step] : {std::pair{"81_uneven", 2}, std::pair{"83_swapped", 2}}) {
+        INFO(lesson);
+        Harness app;
+        go(app, lesson, step);
+        REQUIRE(session::open_question(app.state()) != nullptr);
+        for (const auto kind : {view::ViewKind::mesh, view::ViewKind::timeline, view::ViewKind::collective}) {
+            app.stage().act(session::SetView{kind});
+            app.settle();
+            CHECK_FALSE(has(told(app), "?"));
+        }
+    }
+}
+
 TEST_CASE("a slice that is not shown yet is said not to be") {
     Harness app;
     go(app, "16_true_slice_order", 2);

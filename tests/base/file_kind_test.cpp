@@ -37,7 +37,8 @@ std::vector<Example> examples() {
             {FileKind::html, "\n<!DOCTYPE html><!-- meshscope --><html>"},
             {FileKind::gif, "GIF89a\1\0"s + std::string(9000, 'g') + std::string(kGifMark)},
             {FileKind::mp4, "\0\0\0\x20"s + "ftypisom" + std::string(9000, 'm') + std::string(kMp4Mark)},
-            {FileKind::report, "<!-- meshscope report -->\n# Plan\n"}};
+            {FileKind::report, "<!-- meshscope report -->\n# Plan\n"},
+            {FileKind::manual, ".\\\" meshscope manual\n.TH MESHSCOPE 1\n"}};
 }
 
 /// The same without what says that it is ours, as other programs and people write such files.
@@ -53,7 +54,8 @@ std::vector<Example> of_others() {
             {FileKind::html, "<!DOCTYPE html><html><!-- mine --></html>"},
             {FileKind::gif, "GIF89a\1\0"s + std::string(9000, 'g') + "\x3B"},
             {FileKind::mp4, "\0\0\0\x20"s + "ftypisom" + std::string(9000, 'm')},
-            {FileKind::report, "# Plan\n"}};
+            {FileKind::report, "# Plan\n"},
+            {FileKind::manual, ".\\\" by Ada\n.TH MESHSCOPE 1\n"}};
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ TEST_CASE("each command has a manual page, in either language, which its parent'
         for (const std::string& command : commands_of(program::run({"--help"}).out)) {
             INFO(language << " " << command);
             const std::string page = content(pages + "/meshscope-" + command + ".1");
-            CHECK(page.starts_with(".TH MESHSCOPE"));
+            CHECK(page.starts_with(".\\\" meshscope manual\n.TH MESHSCOPE"));
             CHECK(first.find(".BR meshscope\\-" + command + " (1)") != std::string::npos);
         }
         const std::string query = content(pages + "/meshscope-trace-query.1");
@@ -98,4 +98,20 @@ TEST_CASE("each command has a manual page, in either language, which its parent'
     const auto nowhere = program::run({"manual", "-o", "/proc/none"});
     CHECK(nowhere.exit_code == 74);
     CHECK(nowhere.err.find("/proc/none") != std::string::npos);
+}
+
+TEST_CASE("a manual page of somebody else is replaced only when that is asked for, and then none before it") {
+    const Folder folder;
+    const std::string pages = folder.file("man1");
+    REQUIRE(program::run({"manual", "-o", pages}).exit_code == 0);
+    CHECK(program::run({"manual", "-o", pages}).exit_code == 0);  // our own
+    const std::string run = folder.write("man1/meshscope-run.1", ".TH RUN 1\n");
+    const std::string first = folder.write("man1/meshscope.1", ".\\\" meshscope manual\nold\n");
+    const auto refused = program::run({"manual", "-o", pages});
+    CHECK(refused.exit_code == 2);
+    CHECK(refused.err.find("meshscope-run.1") != std::string::npos);
+    CHECK(content(run) == ".TH RUN 1\n");
+    CHECK(content(first) == ".\\\" meshscope manual\nold\n");
+    CHECK(program::run({"manual", "--force", "-o", pages}).exit_code == 0);
+    CHECK(content(run).find(".SH SYNOPSIS") != std::string::npos);
 }

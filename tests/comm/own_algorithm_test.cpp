@@ -343,6 +343,45 @@ TEST_CASE("what a TOML algorithm does wrong is told at its line") {
     CHECK(scratch->line == 5);
 }
 
+TEST_CASE("a word of a TOML algorithm that was probably meant is tried in the file") {
+    const auto hint_of = [](std::string from, const std::string& to, std::string text = kRing) {
+        text.replace(text.find(from), from.size(), to);
+        try {
+            OwnAlgorithm::parse(text, "a.toml");
+        } catch (const InputError& error) {
+            std::string said;
+            for (const Diagnostic& each : error.diagnostics()) {
+                said += (said.empty() ? "" : "; ") + each.hint.id;
+                for (const char* name : {"guess", "known", "cause.id"})
+                    if (const MessageValue* const value = each.hint.find(name)) said += " " + to_text(*value);
+            }
+            return said;
+        }
+        return std::string("it was read");
+    };
+    CHECK(hint_of("rounds", "rouns") == "scenario.hint.did_you_mean rounds");
+    CHECK(hint_of("rounds = \"p - 1\"", "rouns = \"p -\"") ==
+          "scenario.hint.did_you_mean_then rounds algorithm.expression.ends");
+    CHECK(hint_of("rounds", "rouns = 1\nrounds") == "scenario.hint.key_is_there rounds");
+    // What seems to be there under a wrong name is not said to be missing.
+    CHECK(hint_of("collective", "colective") == "scenario.hint.did_you_mean collective");
+    CHECK(hint_of("chunk = \"r", "chunkk = \"r") == "scenario.hint.did_you_mean chunk");
+    CHECK(hint_of("all_reduce", "all_reduc") == "scenario.hint.did_you_mean all_reduce");
+    // A ring of parts asks for as many chunks as ranks, or some times as many.
+    CHECK(hint_of(
+              "all_reduce", "reduce_scater",
+              "collective = \"all_reduce\"\nchunks = 3\n[[phase]]\nsend = { to = \"r + 1\", chunk = 0 }\n") ==
+          "scenario.hint.did_you_mean_then reduce_scatter algorithm.uneven_chunks");
+    CHECK(hint_of("then = \"add\"", "then = \"ad\"") == "scenario.hint.did_you_mean add");
+    // There is no scratch in this file.
+    CHECK(hint_of("then = \"add\"", "then = \"ad\", from_buffer = \"scrach\"") ==
+          "scenario.hint.did_you_mean add; "
+          "scenario.hint.did_you_mean_then scratch algorithm.no_scratch");
+    CHECK(hint_of("then = \"add\"", "from_buffer = \"buffer\"") == "scenario.hint.known_here data");
+    CHECK(hint_of("then = \"add\"", "from_buffer = \"scrach\"") ==
+          "scenario.hint.did_you_mean_then scratch algorithm.no_scratch");
+}
+
 TEST_CASE("rings of any size are proved in a time that nobody minds, and huge ones are refused") {
     const auto ring = OwnAlgorithm::parse(kRing, "my_ring.toml");
     CHECK(ring->proved(64).rounds == 126);

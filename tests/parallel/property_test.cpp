@@ -63,6 +63,16 @@ std::string refusal(const std::string& toml) {
     }
 }
 
+/// Trains what one rank trains. In bfloat16 every sum of other parts rounds otherwise, and Adam's first steps
+/// go by signs: losses are near then.
+void check_trained(const Case& drawn, const run::RunResult& result) {
+    const run::RunResult alone = run_text(drawn.alone());
+    if (!drawn.in_bfloat16()) return check_equal(result, alone);
+    REQUIRE(result.trace->info.losses.size() == alone.trace->info.losses.size());
+    for (std::size_t s = 0; s < alone.trace->info.losses.size(); ++s)
+        CHECK(result.trace->info.losses[s] == Approx(alone.trace->info.losses[s]).epsilon(0.05).margin(0.01));
+}
+
 /// Runs a scenario that was accepted and holds every property of it.
 void check_run(const Case& drawn, bool twice) try {
     const auto scenario = scenario::parse_scenario(drawn.to_toml(), "drawn.toml");
@@ -70,7 +80,7 @@ void check_run(const Case& drawn, bool twice) try {
     run::RunOptions options;
     options.level = trace::Level::hops;
     const run::RunResult result = run::run_scenario(scenario, *backends, options);
-    check_equal(result, run_text(drawn.alone()));
+    check_trained(drawn, result);
     CHECK_NOTHROW(trace::validate(*result.trace));
     CHECK(first_difference(*run::run_dry(scenario).trace, *result.trace) == "");
     CHECK(groups_that_disagree(*result.trace) == "");

@@ -266,6 +266,12 @@ std::vector<BadScenario> cases() {
          kMlp + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n"
                 "schedule_order = [\"0F0, 0F1, 0X0\", \"1F0, 1SEND_F0\"]\n",
          {"16:19 pipeline.bad_action", "16:36 pipeline.order_compute"}},
+        {"an order of one word without end",
+         kMlp +
+             "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n"
+             "schedule_order = [\"" +
+             std::string(50000, '(') + "\", \"1F0\"]\n",
+         {"16:19 pipeline.bad_action"}},
         {"an order without a rank's row",
          kMlp + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n"
                 "schedule_order = [\"0F0, 0F1, 0B0, 0B1\"]\n",

@@ -230,6 +230,18 @@ TEST_CASE("a word or key that was probably meant is tried against every rule, as
     // A key of another table.
     CHECK(hint_of(trained("lr = 0.1\n")).id == "scenario.hint.key_of_table");
     CHECK(hint_of(trained("lr = -1\n")).id == "scenario.hint.key_of_table_then");
+    // An element of a list, which is tried alone.
+    const auto adapted = [](const std::string& targets) {
+        return "format = 1\n[model]\nkind = \"gpt\"\ndim = 8\nhidden = 8\nlayers = 1\nheads = 2\nvocab = "
+               "8\nseq = "
+               "4\nlora_rank = 2\nlora_targets = [" +
+               targets + "]\n[train]\nsteps = 1\nglobal_batch = 2\n";
+    };
+    CHECK(says(hint_of(adapted("\"wq\", \"wvv\"")), "guess") == "wv");
+    CHECK(says(hint_of(adapted("\"query\"")), "known") == "wq, wk, wv, wo, up, down");
+    std::string many;
+    for (int i = 0; i < 5000; ++i) many += "\"wx\", ";
+    CHECK(found_in(adapted(many)).size() == 5000);  // in a moment
     // Of all the words those that this mesh takes.
     const Message known = hint_of(
         trained("[mesh]\nshape = [2]\nnames = [\"replicate\"]\n[parallel]\ndata = \"quite another\"\n"));

@@ -152,7 +152,6 @@ TEST_CASE("a value of a question is refused by its key from the file's top, with
     CHECK(refusal("only", {{"zero", 4}}) == "question.only.zero: 0 … 3");
     CHECK(refusal("only", {{"recompute", "some"}}) == "question.only.recompute: none, selective, full");
     CHECK(refusal("only", {{"recompute", 1}}) == "question.only.recompute: text");
-    CHECK(refusal("only", {{"dp", 2}}) == "question.only: tp, cp, pp, stages, zero, micro, recompute");
 }
 
 TEST_CASE("a model named by a scenario is its architecture: what the scenario trains of it stays there") {
@@ -174,6 +173,52 @@ TEST_CASE("a model named by a scenario is its architecture: what the scenario tr
     CHECK(other.lora_targets.empty());
     CHECK(other.frozen.empty());
     CHECK(model_text(other) == model_text(plain));
+}
+
+TEST_CASE("all keys of a question that are wrong are told at once, each by its name") {
+    const test::Folder folder;
+    const auto told = [&](const std::function<void(nlohmann::ordered_json&)>& change) {
+        try {
+            read_plan_file(folder.write("plan.json", plan_text(change)));
+        } catch (const InputError& error) {
+            std::string all;
+            for (const Diagnostic& each : error.diagnostics()) {
+                all += each.position.file == folder.file("plan.json")
+                           ? ""
+                           : each.position.file.substr(folder.path.string().size() + 1) + ":" +
+                                 std::to_string(each.position.line) + " ";
+                all += to_text(*each.message.find("key"));
+                if (const MessageValue* const guess = each.hint.find("guess")) all += "?" + to_text(*guess);
+                all += "; ";
+            }
+            return all;
+        }
+        return std::string("read");
+    };
+    CHECK(told([](auto& q) { q["gpuss"] = 8; }) == "question.gpuss; ");
+    CHECK(told([](auto& q) {
+              q["gpu"] = q["gpus"];
+              q.erase("gpus");
+          }) == "question.gpu?gpus; ");
+    // What may be left out would be passed over in silence.
+    CHECK(told([](auto& q) {
+              q.erase("only");
+              q["onlyy"] = {{"tp", 2}};
+          }) == "question.onlyy?only; ");
+    CHECK(told([](auto& q) {
+              q["only"] = {{"ttp", 2}, {"micro", 0}, {"recompute", "no"}};
+          }) == "question.only.ttp?tp; question.only.micro; question.only.recompute; ");
+    CHECK(told([](auto& q) {
+              q["seq"] = "long";
+              q["compiled"] = 1;
+          }) == "question.compiled; question.seq; ");
+    // Of the texts in it the line is their own.
+    CHECK(told([](auto& q) {
+              q["model_toml"] = "[model]\nkind = \"llama\"\nheds = 2\n";
+          }).find("plan.json (question.model_toml):3 model.heds?heads") != std::string::npos);
+    CHECK(told([](auto& q) {
+              q["profile_toml"] = "name = \"x\"\n[compute]\nflops = 2\n";
+          }).find("plan.json (question.profile_toml):3 compute.flops") != std::string::npos);
 }
 
 TEST_CASE("every layout of a plan is a scenario of its ranks, batch and mesh") {

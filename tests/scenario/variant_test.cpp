@@ -109,6 +109,75 @@ TEST_CASE("where no key is near, those of its table are told, or the tables") {
     CHECK(told("quiz.id").find("quiz") == std::string::npos);
 }
 
+namespace {
+
+/// The hint of the only mistake of a text: its id, and that of the mistake that it says is left.
+std::string only_hint(const std::string& text, const char* word = "guess") {
+    try {
+        scenario::parse_scenario(text, "x.toml");
+    } catch (const InputError& error) {
+        if (error.diagnostics().size() != 1) return std::to_string(error.diagnostics().size()) + " mistakes";
+        const Message& hint = error.diagnostics()[0].hint;
+        std::string said = hint.id;
+        for (const char* name : {word, "cause.id", "cause.cause.id"})
+            if (const MessageValue* const value = hint.find(name)) said += " " + to_text(*value);
+        return said;
+    }
+    return "it was read";
+}
+
+}  // namespace
+
+TEST_CASE("a key that a variant's set or unset probably meant is tried in the variant") {
+    const std::string ranks = kTrain + "[mesh]\nshape = [2]\n[parallel]\ndata = \"fsdp2\"\n" + kVariant;
+    CHECK(only_hint(ranks + "set = { \"train.stepz\" = 2 }\n") == "scenario.hint.did_you_mean train.steps");
+    CHECK(only_hint(ranks + "set = { train.stepz = 2 }\n") == "scenario.hint.did_you_mean train.steps");
+    // Under its right name the value is refused, by a rule of the whole file.
+    CHECK(only_hint(ranks + "set = { \"train.stepz\" = 0 }\n") ==
+          "scenario.hint.did_you_mean_then train.steps scenario.in_variant scenario.out_of_range");
+    CHECK(only_hint(ranks + "set = { mesh.shap = [3] }\n") ==
+          "scenario.hint.did_you_mean_then mesh.shape scenario.in_variant scenario.batch_does_not_divide");
+    // What is set twice would be no TOML.
+    CHECK(only_hint(ranks + "set = { \"train.stepz\" = 2, \"train.steps\" = 3 }\n") ==
+          "scenario.hint.key_is_there train.steps");
+    CHECK(only_hint(ranks + "unset = [\"mesh.shap\"]\n") == "scenario.hint.did_you_mean mesh.shape");
+    // The file has no such key that could be taken away.
+    CHECK(only_hint(ranks + "unset = [\"parallel.unitz\"]\n") ==
+          "scenario.hint.did_you_mean_then parallel.units scenario.variant_unset_absent");
+    // A table that is written out stands for the whole one, in a trial too.
+    CHECK(only_hint(ranks + "set = { optimizer = { lr = 0.5, momentun = 0.9 } }\n") ==
+          "scenario.hint.did_you_mean momentum");
+}
+
+TEST_CASE("what is offered for a file's own run is possible in its variants, too") {
+    const auto text = [](const std::string& rest) {
+        return kModel +
+               "[train]\nsteps = 1\nglobal_batch = 7\n[mesh]\nshape = [2]\n[parallel]\ndata = \"ddp\"\n" +
+               rest;
+    };
+    CHECK(only_hint(text(""), "changes").find("train.global_batch = 6;") != std::string::npos);
+    // 6 samples are none for four ranks.
+    const std::string four = only_hint(text(kVariant + "set = { \"mesh.shape\" = [4] }\n"), "changes");
+    CHECK(four.find("train.global_batch = 6;") == std::string::npos);
+    CHECK(four.find("train.global_batch = 4; train.global_batch = 8") != std::string::npos);
+}
+
+TEST_CASE("what is offered for a variant is said to belong in its set") {
+    const std::string ranks = kTrain + "[mesh]\nshape = [2]\n[parallel]\ndata = \"fsdp2\"\n" + kVariant;
+    const std::string hint = only_hint(ranks + "set = { \"mesh.shape\" = [3] }\n", "cause.changes");
+    CHECK(hint.starts_with("scenario.hint.in_variant train.global_batch = 6; train.global_batch = 9"));
+    CHECK(hint.ends_with("scenario.hint.offers"));
+    CHECK(only_hint(ranks + "set = { \"model.kind\" = \"toyy\" }\n") == "scenario.hint.did_you_mean toy");
+}
+
+TEST_CASE("a key with signs that TOML quotes is moved like any other, and none over one that is there") {
+    CHECK(only_hint(kTrain + "\"recom.pute\" = \"full\"\n") == "scenario.hint.did_you_mean recompute");
+    CHECK(only_hint(kTrain + "\"recom\\\"pute\" = \"never\"\n") ==
+          "scenario.hint.did_you_mean_then recompute scenario.unknown_word");
+    CHECK(only_hint(kTrain + "lr = 0.1\n[optimizer]\nlr = 0.2\n") ==
+          "scenario.hint.key_is_there optimizer.lr");
+}
+
 TEST_CASE("a variant that is to run must be possible, and its mistakes stand at the values it sets") {
     const std::string ranks = kTrain + "[mesh]\nshape = [2]\n[parallel]\ndata = \"fsdp2\"\n";
     const std::string three = kVariant + "set = { \"mesh.shape\" = [3], \"model.kind\" = \"toyy\" }\n";

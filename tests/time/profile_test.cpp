@@ -81,6 +81,33 @@ TEST_CASE("every built-in profile reads without a mistake, and classroom.toml is
     CHECK_THROWS_AS(time::named_profile("cray"), InvalidArgument);
 }
 
+TEST_CASE("a key of a profile that was probably meant is tried in the file") {
+    const auto hint_of = [](const std::string& from, const std::string& to) {
+        const std::vector<Diagnostic> found = mistakes(replaced(kSmall, from, to));
+        if (found.size() != 1) return std::to_string(found.size()) + " mistakes";
+        std::string said = found[0].hint.id;
+        for (const char* name : {"guess", "table", "cause.id"})
+            if (const MessageValue* const value = found[0].hint.find(name)) said += " " + to_text(*value);
+        return said;
+    };
+    CHECK(hint_of("float32_gflops", "float32_gflop") == "scenario.hint.did_you_mean float32_gflops");
+    CHECK(hint_of("float32_gflops = 1.0", "float32_gflop = 0") ==
+          "scenario.hint.did_you_mean_then float32_gflops time.profile.not_above_0");
+    CHECK(hint_of("float32_gflops = 1.0", "float32_gflops = 1\nfloat32_gflop = 2") ==
+          "scenario.hint.key_is_there float32_gflops");
+    // A key of another table, and one that several tables have.
+    CHECK(hint_of("[links.inside]", "[links]\nlaunch_us = 4\n[links.inside]") ==
+          "scenario.hint.key_of_table compute");
+    CHECK(hint_of("latency_us = 0.1", "latency_us = 0.1\nmemory_GB_per_s = 2") ==
+          "scenario.hint.key_is_there compute.memory_GB_per_s");
+    CHECK(hint_of("name =", "latency_us = 4\nname =") == "");
+    CHECK(hint_of("float32_gflops", "latency_us = 4\nfloat32_gflops") == "");  // not launch_us
+    CHECK(hint_of("[links.inside]", "[compute.kernels.\"a.b\"]\ngflop = 3\n[links.inside]") ==
+          "scenario.hint.did_you_mean gflops");
+    CHECK(hint_of("[links.inside]", "[compute.kernels.\"a.b\"]\ngflop = \"3\"\n[links.inside]") ==
+          "scenario.hint.did_you_mean_then gflops time.profile.not_a_number");
+}
+
 TEST_CASE("a file's figures arrive in their units, and profile_text() reads back") {
     const Profile p = time::parse_profile(
         "name = \"all\"\n[compute]\nfloat32_gflops = 100\nbfloat16_gflops = 400\nefficiency = 0.5\n"

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <set>
 
 #include "core/scenario/evaluate.h"
 
@@ -89,6 +90,20 @@ std::string without_lists(const std::string& text, const Wanted& wanted) {
     return out;
 }
 
+/// Whether a list can be of ranks that form a group: two or more, each once. A single one is a name that
+/// stands everywhere, and numbers of a tensor or actions of a schedule are no ranks.
+bool can_be_group(const std::vector<std::string>& items, const session::AppState& state) {
+    const session::Document& document = *state.document;
+    const bool own_mesh = document.steps[static_cast<size_t>(state.lesson_step)].mesh != nullptr;
+    const auto ranks =
+        document.trace && !own_mesh ? std::ssize(document.trace->ranks) : std::ptrdiff_t{1} << 31;
+    const auto is_rank = [&](const std::string& item) {
+        return std::ranges::all_of(item, digit) && item.size() < 10 && std::atoll(item.c_str()) < ranks;
+    };
+    return items.size() > 1 && std::ranges::all_of(items, is_rank) &&
+           std::set<std::string>(items.begin(), items.end()).size() == items.size();
+}
+
 }  // namespace
 
 QuizMask::QuizMask(const session::AppState& state)
@@ -103,7 +118,8 @@ QuizMask::QuizMask(const session::AppState& state)
     // A slice that the lesson itself brings and that is refused is what its step tells of.
     const session::LessonStep& step = state.document->steps[static_cast<size_t>(state.lesson_step)];
     own_slice_ = step.slice;
-    groups_ = ranks || !selection_.slice.empty();
+    groups_ =
+        (ranks && can_be_group(scenario::list_items(quiz_->answer), state)) || !selection_.slice.empty();
     if (hides(selection_.slice)) selection_.slice.clear();
 }
 

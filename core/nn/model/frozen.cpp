@@ -27,19 +27,41 @@ void for_each_below(const Module& outer, const std::function<void(const Module&)
     }
 }
 
-}  // namespace
+/// "blocks.0-2": what stands before the numbers, and both of them.
+struct Range {
+    std::string before;
+    int64_t first = 0, last = 0;
+};
 
-std::vector<std::string> expand_range(const std::string& entry) {
+/// The range that an entry is; nothing where it is a name.
+std::optional<Range> range_of(const std::string& entry) {
     const std::size_t dot = entry.rfind('.'), dash = entry.rfind('-');
-    if (dot == std::string::npos || dash == std::string::npos || dash < dot) return {entry};
+    if (dot == std::string::npos || dash == std::string::npos || dash < dot) return std::nullopt;
     const std::string_view text = entry;
     const auto first = number_of(text.substr(dot + 1, dash - dot - 1)),
                last = number_of(text.substr(dash + 1));
-    if (!first || !last) return {entry};
+    if (!first || !last) return std::nullopt;
+    return Range{entry.substr(0, dot + 1), *first, *last};
+}
+
+}  // namespace
+
+std::vector<std::string> expand_range(const std::string& entry) {
+    const std::optional<Range> range = range_of(entry);
+    if (!range) return {entry};
     std::vector<std::string> names;
-    if (*last < *first || *last - *first >= kMostSize) return names;
-    for (int64_t i = *first; i <= *last; ++i) names.push_back(entry.substr(0, dot + 1) + std::to_string(i));
+    if (range->last - range->first >= kMostSize) return names;
+    for (int64_t i = range->first; i <= range->last; ++i) names.push_back(range->before + std::to_string(i));
     return names;
+}
+
+std::optional<std::string> first_unknown(const std::set<std::string>& known, const std::string& entry) {
+    const std::optional<Range> range = range_of(entry);
+    if (!range) return known.contains(entry) ? std::nullopt : std::optional(entry);
+    if (range->last < range->first) return "";
+    for (int64_t i = range->first; i <= range->last; ++i)
+        if (std::string name = range->before + std::to_string(i); !known.contains(name)) return name;
+    return std::nullopt;
 }
 
 std::set<std::string> names_in(const Model& model) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -32,5 +33,10 @@ std::set<std::string> names_in(const Model& model);
 /// The linear layers of a kind of model that may have adapters, by the last parts of their names: "wq". All
 /// but the head, each once, in the model's order. Throws InvalidArgument ("model.unknown_kind").
 std::vector<std::string> adaptable_layers(const std::string& kind);
+
+/// The first of the names that an entry stands for which is not among the known ones; "" where it is a range
+/// that ends before it begins, nothing where all are. Cost: a search for each name that is known, and one
+/// more.
+std::optional<std::string> first_unknown(const std::set<std::string>& known, const std::string& entry);
 
 }  // namespace meshscope::nn

@@ -1,5 +1,6 @@
 #include "core/parallel/pipeline/action.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -16,8 +17,13 @@ constexpr std::array<std::string_view, kActionKinds> kWords{
     "WAIT_SEND_B", "WAIT_RECV_B", "REDUCE_GRAD", "WAIT_REDUCE_GRAD",
     "OVERLAP_F_B"};
 
+/// Of a text without end its beginning is enough to find it.
 [[noreturn]] void refuse(std::string_view text) {
-    throw InvalidArgument({"pipeline.bad_action", {{"text", std::string(text)}}});
+    constexpr std::size_t kMost = 64;
+    std::size_t end = std::min(text.size(), kMost);
+    while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+    throw InvalidArgument({"pipeline.bad_action",
+                           {{"text", std::string(text.substr(0, end)) + (end < text.size() ? "…" : "")}}});
 }
 
 bool is_digit(char c) {

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "tests/parallel/property/draw.h"
+#include "tests/parallel/property/layout.h"
 
 namespace meshscope::test {
 namespace {
@@ -135,6 +136,23 @@ const std::vector<Impossible>& impossible() {
         {"layers of fewer stages than there are",
          [=](const Case& c) { return staged(c) && size_of(c, "pp") > 1; },
          [](Case& c) { c.parallel.set("stage_layers", "[1]"); }},
+        {"frozen parameters that there are none of", always,
+         [](Case& c) { c.train.set("frozen", "[\"stem\"]"); }},
+        {"nothing left to train", [](const Case& c) { return c.model.get("kind") == "\"toy\""; },
+         [](Case& c) {
+             c.train.set("frozen", "[\"net1\", \"net2\"]");
+             c.model.drop("lora_rank");
+             c.model.drop("lora_alpha");
+             c.model.drop("lora_targets");
+         }},
+        {"adapters of no rank", [](const Case& c) { return c.model.get("lora_rank").empty(); },
+         [](Case& c) { c.model.set("lora_alpha", "4.0"); }},
+        {"adapters beside no linear layer", always,
+         [](Case& c) {
+             c.model.set("lora_rank", 2);
+             c.model.set("lora_targets", "[\"tok\"]");
+         }},
+        {"a dtype that nothing is kept in", always, [](Case& c) { c.train.set_word("dtype", "float16"); }},
         {"an order that does not end what it begins", staged,
          [](Case& c) { c.parallel.set("schedule_order", "[\"0F0\"]"); }},
         {"heads that do not divide dim", of_tokens,
@@ -173,6 +191,7 @@ Case draw_wild(uint64_t seed) {
         else
             change_parallel(dice, c);
     }
+    if (dice.chance(20)) change_trained(dice, c);
     return c;
 }
 

@@ -185,6 +185,7 @@ Case draw_case(uint64_t seed) {
     draw_train(dice, layout, can_recompute, drawn.train);
     draw_data(dice, layout, drawn.train, drawn.data);
     if (dice.chance(10)) drawn.idle = dice.between(1, 2);
+    draw_trained(dice, layout, drawn);
     return drawn;
 }
 

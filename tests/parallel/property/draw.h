@@ -54,10 +54,13 @@ struct Case {
     std::string to_toml() const;
     /// The same training on one rank, without any strategy.
     std::string alone() const;
+    /// All that training holds is bfloat16: results agree to few digits.
+    bool in_bfloat16() const { return train.get("dtype") == "\"bfloat16\""; }
 };
 
 /// A scenario that the reader must accept: at most eight ranks on a mesh of one to three dims, any model,
-/// data strategy, tensor, sequence and context parallelism, pipeline, recomputation and their options.
+/// data strategy, tensor, sequence and context parallelism, pipeline, recomputation and their options, frozen
+/// parameters, adapters, numbers in bfloat16, a pipeline's actions in any order.
 Case draw_case(uint64_t seed);
 
 /// Such a scenario with something changed that may or may not be possible: the reader must refuse it, or it

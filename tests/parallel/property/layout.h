@@ -35,4 +35,10 @@ void draw_mesh(Dice& dice, const Layout& layout, Case& drawn);
 /// [parallel]: the strategies' options.
 void draw_parallel(Dice& dice, const Layout& layout, Case& drawn);
 
+/// Frozen parameters, LoRA's adapters, bfloat16 alone, another order of a pipeline's actions. After all else.
+void draw_trained(Dice& dice, const Layout& layout, Case& drawn);
+
+/// One of these keys with a value that may or may not go together with the rest.
+void change_trained(Dice& dice, Case& drawn);
+
 }  // namespace meshscope::test

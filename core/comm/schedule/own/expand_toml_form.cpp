@@ -7,9 +7,6 @@
 namespace meshscope::comm::own {
 namespace {
 
-/// Expressions that are evaluated at most: where nothing is sent, too.
-constexpr int64_t kMostValues = int64_t{1} << 25;
-
 [[noreturn]] void refuse(const std::string& file, int line, int column, Message message) {
     throw InputError({{std::move(message), {file, line, column, -1}, {}}});
 }
@@ -30,7 +27,8 @@ int64_t within(int64_t n, int64_t size) {
 
 class Expansion {
   public:
-    Expansion(const TomlForm& form, int32_t ranks, const std::string& file) : form_(form), file_(file) {
+    Expansion(const TomlForm& form, int32_t ranks, const std::string& file, int64_t most_values)
+        : form_(form), file_(file), most_values_(most_values) {
         names_.p = ranks;
         program_.op = form.op;
         program_.ranks = ranks;
@@ -85,7 +83,7 @@ class Expansion {
     }
 
     int64_t valued(const Written& written) {
-        if (++values_ > kMostValues)
+        if (++values_ > most_values_)
             refuse(file_, written.line, written.column, {"algorithm.too_many_steps", {{"most", kMostSteps}}});
         return value(written, names_, file_);
     }
@@ -212,6 +210,7 @@ class Expansion {
 
     const TomlForm& form_;
     const std::string& file_;
+    int64_t most_values_;
     Program program_;
     ProgramBuilder* builder_ = nullptr;
     Names names_;
@@ -226,8 +225,8 @@ bool holds(const TomlForm& form, int32_t ranks, const std::string& file) {
     return !form.require || value(*form.require, {0, ranks, 0, 0}, file) != 0;
 }
 
-Program expanded(const TomlForm& form, int32_t ranks, const std::string& file) {
-    return Expansion(form, ranks, file).program();
+Program expanded(const TomlForm& form, int32_t ranks, const std::string& file, int64_t most_values) {
+    return Expansion(form, ranks, file, most_values).program();
 }
 
 }  // namespace meshscope::comm::own

@@ -58,8 +58,12 @@ TomlForm read_toml_form(std::string_view text, const std::string& file);
 /// Whether its `require` holds for so many ranks. Throws InputError where it has no value.
 bool holds(const TomlForm& form, int32_t ranks, const std::string& file);
 
+/// Expressions of a file that are evaluated at most: where nothing is sent, too.
+inline constexpr int64_t kMostValues = int64_t{1} << 25;
+
 /// Its steps for so many ranks. Throws InputError where an expression has no value or names what is not
-/// there.
-Program expanded(const TomlForm& form, int32_t ranks, const std::string& file);
+/// there, and "algorithm.too_many_steps" where more than `most_values` are to be evaluated.
+Program expanded(const TomlForm& form, int32_t ranks, const std::string& file,
+                 int64_t most_values = kMostValues);
 
 }  // namespace meshscope::comm::own
