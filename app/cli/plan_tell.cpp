@@ -8,7 +8,7 @@
 #include "core/base/digits.h"
 #include "core/estimate/layout_figures.h"
 #include "core/estimate/validation.h"
-#include "core/scenario/plan_file.h"
+#include "core/scenario/plan_json.h"
 
 namespace meshscope::cli {
 namespace {
@@ -141,28 +141,6 @@ std::string list_of(const std::vector<std::string>& options) {
     std::string list;
     for (const std::string& each : options) list += (list.empty() ? "" : "; ") + each;
     return list;
-}
-
-/// "tp=8,recompute=none".
-std::string sizes_text(const Sizes& sizes) {
-    std::string text;
-    for (const SizeKey& each : size_keys())
-        if (const auto size = sizes.*each.size)
-            text += (text.empty() ? "" : ",") + std::string(each.name) + "=" + std::to_string(*size);
-    if (sizes.recompute)
-        text += (text.empty() ? "" : ",") + std::string("recompute=") + std::string(word(*sizes.recompute));
-    return text;
-}
-
-/// The options that no other line tells of, where they are not as they are by themselves.
-std::string options_text(const Question& question) {
-    std::string text;
-    const auto add = [&](const std::string& option) { text += (text.empty() ? "" : " ") + option; };
-    if (question.in_node() != std::min(question.gpus, Question{}.gpus_per_node))
-        add("--gpus-per-node " + std::to_string(question.in_node()));
-    if (!question.compiled) add("--eager");
-    if (question.only.any()) add("--only " + sizes_text(question.only));
-    return text;
 }
 
 /// What was asked, and what of it needs a word.

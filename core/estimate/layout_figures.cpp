@@ -5,6 +5,20 @@
 #include <tuple>
 
 namespace meshscope::estimate {
+namespace {
+
+/// "tp=8,recompute=none".
+std::string sizes_text(const Sizes& sizes) {
+    std::string text;
+    for (const SizeKey& each : size_keys())
+        if (const auto size = sizes.*each.size)
+            text += (text.empty() ? "" : ",") + std::string(each.name) + "=" + std::to_string(*size);
+    if (sizes.recompute)
+        text += (text.empty() ? "" : ",") + std::string("recompute=") + std::string(word(*sizes.recompute));
+    return text;
+}
+
+}  // namespace
 
 std::string data_word(const Layout& layout) {
     const std::string ranks = std::to_string(layout.data_ranks());
@@ -15,7 +29,8 @@ std::string data_word(const Layout& layout) {
     return (layout.zero == 2 ? "ZeRO-2 " : layout.zero == 1 ? "ZeRO-1 " : "DDP ") + ranks;
 }
 
-std::string layout_word(const Layout& layout) {
+std::string layout_word(const Job& job) {
+    const Layout& layout = job.layout;
     std::string words;
     const auto add = [&](const std::string& part) { words += (words.empty() ? "" : " · ") + part; };
     if (layout.tp > 1) add("TP " + std::to_string(layout.tp));
@@ -24,7 +39,21 @@ std::string layout_word(const Layout& layout) {
         add("PP " + std::to_string(layout.pp) +
             (layout.virtual_stages > 1 ? " × " + std::to_string(layout.virtual_stages) : ""));
     if (layout.data_ranks() > 1) add(data_word(layout));
-    return words.empty() ? "1 GPU" : words;
+    if (words.empty()) words = "1 GPU";
+    if (job.recompute != Recompute::none) add("recompute=" + std::string(word(job.recompute)));
+    return words;
+}
+
+std::string options_text(const Question& question) {
+    std::string text;
+    const auto add = [&](const std::string& option) { text += (text.empty() ? "" : " ") + option; };
+    if (question.in_node() != std::min(question.gpus, Question{}.gpus_per_node))
+        add("--gpus-per-node " + std::to_string(question.in_node()));
+    if (question.lora_rank > 0) add("--lora " + std::to_string(question.lora_rank));
+    if (question.base_bits != 16) add("--base-bits " + std::to_string(question.base_bits));
+    if (!question.compiled) add("--eager");
+    if (question.only.any()) add("--only " + sizes_text(question.only));
+    return text;
 }
 
 StageMemory::Part largest_part(const StageMemory& memory) {

@@ -17,8 +17,12 @@ inline constexpr double kTightShare = 0.9;
 /// How data-parallel ranks share out the model: "1", "DDP 8", "ZeRO-1 8", "FSDP 8", "HSDP 2×8".
 std::string data_word(const Layout& layout);
 
-/// A layout in a few words: "TP 8 · PP 4 × 2 · HSDP 2×8"; "1 GPU" of one alone.
-std::string layout_word(const Layout& layout);
+/// A job's layout in a few words: "TP 8 · PP 4 × 2 · HSDP 2×8 · recompute=full"; "1 GPU" of one alone.
+std::string layout_word(const Job& job);
+
+/// The options of `meshscope plan` that a question differs from the usual one in, but for the model, the
+/// GPUs and the batch: "--eager --only tp=8"; "" where it does in none.
+std::string options_text(const Question& question);
 
 /// The largest part of what a layout needs.
 StageMemory::Part largest_part(const StageMemory& memory);

@@ -87,6 +87,9 @@ std::string train_text(const Job& job, int32_t steps) {
 std::optional<Message> why_no_scenario(const Job& job) {
     if (job.base_bits != 16) return Message{"plan.no_scenario_4bit", {}};
     if (job.lora_rank > 0 && data_of(job.layout) == "zero1") return Message{"plan.no_scenario_lora", {}};
+    const Layout& l = job.layout;
+    if (l.pp > 1 && l.virtual_stages == 1 && job.micro_batches < l.pp)
+        return Message{"plan.no_scenario_micro_batches", {{"batches", job.micro_batches}, {"pp", l.pp}}};
     return std::nullopt;
 }
 

@@ -10,7 +10,8 @@
 namespace meshscope::scenario {
 
 /// Why a planned job is not written as a scenario, if so: weights of 4 bits ("plan.no_scenario_4bit"), LoRA
-/// whose optimizer state alone is shared out ("plan.no_scenario_lora").
+/// whose optimizer state alone is shared out ("plan.no_scenario_lora"), fewer micro-batches than 1F1B takes
+/// ("plan.no_scenario_micro_batches" {batches, pp}).
 std::optional<Message> why_no_scenario(const estimate::Job& job);
 
 /// A planned layout as a scenario that predict and the window can play: the model, the mesh in the order of

@@ -13,6 +13,7 @@
 #include "core/base/text_file.h"
 #include "core/estimate/model_shape.h"
 #include "core/scenario/named_model.h"
+#include "core/scenario/plan_json.h"
 #include "core/scenario/scenario.h"
 #include "core/time/read_profile.h"
 

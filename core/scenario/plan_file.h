@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,12 +17,6 @@ struct PlanFile {
     std::optional<int64_t> most_tokens;  ///< the positions that its configuration states
     estimate::Question question;         ///< settled
 };
-
-/// The sizes that are asked for: {"tp": 8, "recompute": "none"}.
-nlohmann::ordered_json sizes_json(const estimate::Sizes& sizes);
-
-/// The object "question" of what `meshscope plan --json` writes.
-nlohmann::ordered_json question_json(const PlanFile& file);
 
 /// The most bytes of such a file: with --top 1000 it has about 2 MB.
 inline constexpr int64_t kMostPlanBytes = int64_t{8} << 20;

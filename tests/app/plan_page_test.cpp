@@ -7,10 +7,12 @@
 #include "app/gui/session/dropped.h"
 #include "app/gui/session/planned.h"
 #include "app/gui/session/session.h"
+#include "app/gui/session/settings.h"
 #include "core/base/error.h"
 #include "core/base/json_text.h"
 #include "core/estimate/layout_figures.h"
 #include "core/estimate/model_shape.h"
+#include "core/scenario/plan_json.h"
 #include "core/time/read_profile.h"
 #include "harness.h"
 #include "tests/folder.h"
@@ -25,7 +27,8 @@ using test::Harness;
 namespace {
 
 /// A file as `meshscope plan --json` writes it, of a model of 8 layers; of so much memory a GPU.
-std::string plan_file(const Folder& folder, int64_t gpus, double memory_bytes = 0, int64_t base_bits = 16) {
+std::string plan_file(const Folder& folder, int64_t gpus, double memory_bytes = 0, int64_t base_bits = 16,
+                      double slower = 1, const char* profile = "h100") {
     scenario::PlanFile file;
     file.model = "small";
     file.spec.kind = "llama";
@@ -42,6 +45,10 @@ std::string plan_file(const Folder& folder, int64_t gpus, double memory_bytes = 
     q.base_bits = base_bits;
     q.lora_rank = base_bits == 4 ? 8 : 0;
     q.profile = time::named_profile("h100");
+    q.profile.name = profile;
+    for (double* figure :
+         {&q.profile.flops_per_s, &q.profile.bfloat16_flops_per_s, &q.profile.memory_bytes_per_s})
+        *figure = slower > 0 ? *figure / slower : 1e-300;
     estimate::Stated stated{.global_batch = 2 * gpus};
     if (memory_bytes > 0) stated.memory_bytes = memory_bytes;
     q = estimate::settled(q, stated);
@@ -101,16 +108,13 @@ TEST_CASE("a plan opens as a chart: the fastest first, with those that nothing b
     CHECK(app.state().document == nullptr);
     CHECK(app.state().remembered.recent.front().path == folder.file("plan.json"));
     REQUIRE(plan.layouts.size() > 4);
-    CHECK(plan.layouts.front().front);  // nothing is faster
     std::size_t front = 0;
-    double before = 0, memory = 1e30;
     for (const session::PlannedLayout& each : plan.layouts) {
         if (!each.front) continue;
         ++front;
-        CHECK(each.estimate->time.total_s() >= before);
-        CHECK(each.estimate->needed_bytes < memory);
-        before = each.estimate->time.total_s();
-        memory = each.estimate->needed_bytes;
+        for (const session::PlannedLayout& other : plan.layouts)
+            CHECK(!(other.fits && other.estimate->time.total_s() < each.estimate->time.total_s() &&
+                    other.estimate->needed_bytes < each.estimate->needed_bytes));
     }
     CHECK(front == plan.plan.pareto().size());
     // The faster stands further left, the smaller lower.
@@ -122,7 +126,7 @@ TEST_CASE("a plan opens as a chart: the fastest first, with those that nothing b
     CHECK(app.shape("layout", 3).x == app.shape("layout", static_cast<int64_t>(app.state().layout)).x);
     app.stage().tell(true);
     app.frames(1);
-    CHECK(app.stage().memory().told.find(estimate::layout_word(chosen.job.layout)) != std::string::npos);
+    CHECK(app.stage().memory().told.find(estimate::layout_word(chosen.job)) != std::string::npos);
 }
 
 TEST_CASE("a layout of the chart opens as its modelled run, and closing leads back to the chart") {
@@ -137,11 +141,12 @@ TEST_CASE("a layout of the chart opens as its modelled run, and closing leads ba
     REQUIRE(app.state().document);
     const trace::Trace& run = *app.state().document->trace;
     CHECK(run.info.world_size == 8);
-    CHECK(app.state().document->name ==
-          estimate::layout_word(app.state().plan->layouts[1].estimate->job.layout));
+    CHECK(app.state().document->name == estimate::layout_word(app.state().plan->layouts[1].estimate->job));
     CHECK(app.state().document->modelled.end_ns > 0);
     CHECK(app.state().view == view::ViewKind::timeline);
     for (const auto& rank : run.ranks) CHECK(!rank.events.empty());
+    // Nothing was measured, and the command's --clock has nothing else to show.
+    CHECK(app.state().document->measured.end_ns == app.state().document->modelled.end_ns);
     for (const view::ViewKind kind : view::kViewKinds) {  // every view has something to say of such a run
         app.stage().act(session::SetView{kind});
         app.frames(3);
@@ -151,10 +156,65 @@ TEST_CASE("a layout of the chart opens as its modelled run, and closing leads ba
     CHECK(app.state().document == nullptr);
     CHECK(app.has_widget("plan_open"));
     CHECK(app.state().layout == 1);
+    // Enter opens it again: no lesson, as on the page of lessons.
+    app.key(window::Key::enter);
+    app.open_layout();
+    CHECK(app.state().document);
+    app.stage().act(session::CloseDocument{});
+    app.frames(3);
     app.click(app.widget("plan_close"));
     app.frames(3);
     CHECK(!app.state().plan);
     CHECK(app.has_widget("open_path"));
+}
+
+TEST_CASE("closing a plan while a layout is modelled gives that up; what else is opened leaves the plan") {
+    const Folder folder;
+    Window app;
+    const std::string path = plan_file(folder, 8);
+    app.open_plan(path);
+    app.stage().act(session::ShowLoading{session::Loading{"layout"}});
+    app.frames(1);
+    static_cast<void>(app.stage().take_effects());
+    app.stage().act(session::CloseDocument{});
+    app.frames(1);
+    CHECK(app.stage().take_effects().cancel_loading);
+    CHECK(!app.state().plan);
+    app.open_plan(path);
+    app.open(test::lesson());
+    app.stage().act(session::CloseDocument{});
+    app.frames(3);
+    CHECK(!app.state().plan);
+    CHECK(app.has_widget("open_path"));
+    // And a plan takes the place of a lesson.
+    app.open(test::lesson());
+    app.open_plan(path);
+    CHECK(app.state().document == nullptr);
+    CHECK(app.state().runs.empty());
+    CHECK(app.has_widget("plan_open"));
+}
+
+TEST_CASE("a modelled run is timed on the plan's own hardware, whatever it is called") {
+    const Folder folder;
+    const auto planned = [&](double slower, const char* name) {
+        return session::load_plan(plan_file(folder, 8, 0, 16, slower, name), nullptr, nullptr);
+    };
+    const auto usual = planned(1, "h100"), mine = planned(10, "mine"), disguised = planned(10, "h100");
+    const auto end_of = [](const auto& plan) {
+        return session::run_layout(*plan, 0, nullptr, nullptr)->modelled.end_ns;
+    };
+    CHECK(end_of(mine) > 2 * end_of(usual));
+    CHECK(end_of(mine) == end_of(disguised));
+    const auto document = session::run_layout(*mine, 0, nullptr, nullptr);
+    CHECK(document->hardware.name == "mine");
+    CHECK(session::document_key(*document).empty());
+}
+
+TEST_CASE("a plan whose hardware takes for ever is refused in words") {
+    const Folder folder;
+    const std::string path = plan_file(folder, 8, 0, 16, 0);
+    CHECK(test::thrown_id([&] { static_cast<void>(session::load_plan(path, nullptr, nullptr)); }) ==
+          "plan.no_figures");
 }
 
 TEST_CASE("of many ranks some are run for all, and every view shows them") {

@@ -21,6 +21,7 @@
 #include "app/gui/session/dropped.h"
 #include "app/gui/session/lesson_pictures.h"
 #include "app/gui/session/live_run.h"
+#include "app/gui/session/planned.h"
 #include "app/gui/session/runner.h"
 #include "app/gui/session/session.h"
 #include "app/gui/window/glfw_window.h"
@@ -200,8 +201,10 @@ class WindowLoop::Loop {
         for (const session::Action& news :
              session_.news(catalogue_, catalogue_language(stage_.state().language))) {
             const bool opened = news.get_if<session::ShowDocument>() != nullptr;
-            if (opened) keep(0);  // where it was looked at in the one before
+            const auto* plan = news.get_if<session::ShowPlan>();
+            if (opened || plan != nullptr) keep(0);  // where it was looked at in the one before
             stage_.act(news);
+            if (plan != nullptr) window_.set_title("Meshscope · " + plan->plan->name);
             if (opened) first_document();
             any = true;
         }
@@ -282,7 +285,7 @@ class WindowLoop::Loop {
         }
         if (effects.cancel_loading) session_.cancel();
         if (effects.pictures) pictures_.want(*effects.pictures);
-        if (!effects.open.empty() || effects.open_text) pictures_.pause();
+        if (!effects.open.empty() || effects.open_text || effects.open_layout) pictures_.pause();
         for (const std::string& path : effects.open) session_.open(path);
         if (effects.open_text) session_.open(*effects.open_text);
         if (effects.open_layout && stage_.state().plan)

@@ -78,10 +78,6 @@ class Axes {
     bool logarithmic_ = false;
 };
 
-std::string time_text(double seconds) {
-    return view::format_time(std::llround(std::min(seconds, 9e9) * 1e9));
-}
-
 void scale(Ui& ui, const Axes& axes, Rect plot) {
     const float line = ui.line(Face::mono_small);
     float free_from = plot.x - 40;
@@ -89,7 +85,7 @@ void scale(Ui& ui, const Axes& axes, Rect plot) {
         const float x = axes.x(at);
         ui.draw->AddLine(ui.px(Point{x, plot.y}), ui.px(Point{x, plot.y + plot.h}), ui.colour(Token::line),
                          ui.px(1));
-        const std::string words = time_text(at);
+        const std::string words = step_time_text(at);
         const float w = ui.width(words, Face::mono_small);
         if (x - w / 2 < free_from || x + w / 2 > plot.x + plot.w + 20) continue;
         ui.text({x - w / 2, plot.y + plot.h + 4, w, line}, words, Face::mono_small, Token::mute);
@@ -119,6 +115,7 @@ void front_line(Ui& ui, const Axes& axes, const Planned& plan) {
     std::vector<ImVec2> path;
     for (const PlannedLayout& each : plan.layouts)
         if (each.front) path.push_back(ui.px(axes.at(each)));
+    std::ranges::sort(path, std::ranges::less(), &ImVec2::x);  // within 1 % the smaller comes first in a plan
     if (path.size() > 1)
         ui.draw->AddPolyline(path.data(), static_cast<int>(path.size()), ui.colour(Token::ok, 0.7F), 0,
                              ui.px(1.5F));
@@ -127,12 +124,7 @@ void front_line(Ui& ui, const Axes& axes, const Planned& plan) {
 void mark(Ui& ui, const PlannedLayout& layout, Point at, bool chosen, bool pointed) {
     const float radius = pointed ? kPoint + 1.5F : kPoint;
     if (!layout.fits) {
-        const auto arm = [&](float dx, float dy) {
-            ui.draw->AddLine(ui.px(Point{at.x - dx, at.y - dy}), ui.px(Point{at.x + dx, at.y + dy}),
-                             ui.colour(Token::err, 0.75F), ui.px(1.5F));
-        };
-        arm(radius * 0.7F, radius * 0.7F);
-        arm(radius * 0.7F, -radius * 0.7F);
+        ui.cross(at, Token::err);
     } else {
         ui.draw->AddCircleFilled(ui.px(at), ui.px(radius),
                                  ui.colour(layout.front ? Token::ok : Token::sky, layout.front ? 1 : 0.55F),
@@ -167,9 +159,10 @@ std::optional<std::size_t> plan_chart(Ui& ui, Memory& memory, const Planned& pla
             Token::mute, Align::centre);
     capacity_line(ui, axes, plan.file.question.memory_bytes, plot);
     front_line(ui, axes, plan);
-    const Touch t = touch(ui, memory, "plan_chart", plot, !ui.state.loading);
+    // The keyboard has the list of layouts.
+    const bool hovered = touch(ui, memory, "plan_chart", plot, false).hovered && !ui.state.loading;
     std::optional<std::size_t> pointed;
-    if (t.hovered) {
+    if (hovered) {
         const ImVec2 mouse = ImGui::GetIO().MousePos;
         pointed = nearest(plan, axes, {mouse.x / ui.scale, mouse.y / ui.scale});
     }
@@ -179,10 +172,17 @@ std::optional<std::size_t> plan_chart(Ui& ui, Memory& memory, const Planned& pla
         memory.shapes.push_back(
             {{"layout", static_cast<int64_t>(i)}, {at.x - kPoint, at.y - kPoint, 2 * kPoint, 2 * kPoint}});
     }
-    if (pointed && t.pressed) ui.act(session::ChooseLayout{*pointed});
-    if (pointed && t.hovered && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left))
+    if (!pointed) return pointed;
+    ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+    if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left))
         ui.act(session::OpenLayout{*pointed});
+    else if (ImGui::IsMouseClicked(ImGuiMouseButton_Left))
+        ui.act(session::ChooseLayout{*pointed});
     return pointed;
+}
+
+std::string step_time_text(double seconds) {
+    return view::format_time(std::llround(std::min(seconds, 9e9) * 1e9));
 }
 
 }  // namespace meshscope::panels

@@ -2,11 +2,15 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 
 #include "app/gui/panels/panels.h"
 #include "app/gui/session/planned.h"
 
 namespace meshscope::panels {
+
+/// "3.20 ms"; of what no number holds the most that it does.
+std::string step_time_text(double seconds);
 
 /// A plan's layouts by a step's time (logarithmic where the slowest takes more than four times the fastest)
 /// and the memory that a GPU needs, with the line of what it has. A click chooses a layout, a double click

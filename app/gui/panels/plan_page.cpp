@@ -1,4 +1,4 @@
-// The plan that is open: what was asked, the chart, the chosen layout, the first ones.
+// The plan that is open: what was asked, the chart, the chosen layout, the list.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -19,14 +19,9 @@ using session::Planned;
 using session::PlannedLayout;
 
 constexpr float kTwoColumns = 900, kMargin = 20;
-constexpr std::size_t kListed = 12;
 
 std::string bytes(double n) {
     return run::bytes_text(std::llround(std::min(n, 9e18)));
-}
-
-std::string time_of(double seconds) {
-    return view::format_time(std::llround(std::min(seconds, 9e9) * 1e9));
 }
 
 std::string share(double part) {
@@ -49,7 +44,13 @@ std::vector<std::string> asked(const Ui& ui, const Planned& plan) {
                                  {"seq", q.shape.seq},
                                  {"stack", std::string(estimate::traits(q.stack).word)}}),
         ui.say("ui.plan.tried", {{"tried", plan.plan.tried}, {"fitting", fitting}})};
+    if (const std::string options = estimate::options_text(q); !options.empty())
+        lines.push_back(ui.say("cli.plan.options", {{"options", options}}));
     return lines;
+}
+
+std::string batch_of(const estimate::Job& job) {
+    return std::to_string(job.micro_batches) + " × " + std::to_string(job.micro_batch);
 }
 
 using Figures = std::vector<std::pair<std::string, std::string>>;
@@ -57,7 +58,7 @@ using Figures = std::vector<std::pair<std::string, std::string>>;
 /// The chosen layout's figures, each with its name.
 Figures figures_of(const Ui& ui, const Planned& plan, const estimate::Layouted& of) {
     const estimate::StepTime& t = of.time;
-    Figures figures{{ui.say("ui.plan.step"), time_of(t.total_s())},
+    Figures figures{{ui.say("ui.plan.step"), step_time_text(t.total_s())},
                     {ui.say("ui.plan.tokens"),
                      view::format_count(std::llround(std::min(estimate::tokens_per_s_per_gpu(of), 9e18)))}};
     if (const auto mfu = estimate::utilisation(plan.file.question, of))
@@ -75,7 +76,10 @@ Figures figures_of(const Ui& ui, const Planned& plan, const estimate::Layouted& 
 /// Why it may not, or does not, fit; "" where it does.
 std::string doubt(const Ui& ui, const Planned& plan, const PlannedLayout& layout) {
     const double has = plan.file.question.memory_bytes, needs = layout.estimate->needed_bytes;
-    if (layout.fits) return needs > estimate::kTightShare * has ? ui.say("ui.plan.tight") : "";
+    if (layout.fits)
+        return needs > estimate::kTightShare * has
+                   ? ui.say("ui.plan.tight", {{"share", view::format_percent(estimate::kTightShare)}})
+                   : "";
     const auto largest = estimate::largest_part(layout.estimate->memory);
     return ui.say(
         "ui.plan.too_large",
@@ -130,21 +134,25 @@ float open_button(Ui& ui, Memory& memory, const PlannedLayout& layout, Rect box)
     return box.y + 40 + 8;
 }
 
-/// The first layouts, one a row: a press chooses one.
+/// The layouts, one a row, those that fit first: a press chooses one.
 float layout_rows(Ui& ui, Memory& memory, const Planned& plan, Rect box) {
     const float row = ui.line(Face::body) + 10;
     float y = box.y;
-    for (std::size_t i = 0; i < plan.layouts.size() && i < kListed; ++i) {
+    for (std::size_t i = 0; i < plan.layouts.size(); ++i) {
         const PlannedLayout& each = plan.layouts[i];
+        if (i == 0 || each.fits != plan.layouts[i - 1].fits)
+            y = section_head(ui, box.x, y, box.w, ui.say(each.fits ? "ui.plan.first" : "ui.plan.nearest"),
+                             "") +
+                6;
         const Rect at{box.x, y, box.w, row};
         const Touch t = touch(ui, memory, "plan_layout" + std::to_string(i), at, !ui.state.loading);
         if (i == ui.state.layout || t.hovered)
             ui.fill(at, i == ui.state.layout ? Token::accentbg : Token::raised, 6);
         const std::string figures =
-            time_of(each.estimate->time.total_s()) + " · " + bytes(each.estimate->needed_bytes);
+            step_time_text(each.estimate->time.total_s()) + " · " + bytes(each.estimate->needed_bytes);
         const float w = ui.width(figures, Face::mono_small);
-        const std::string words = view::elided(ui.measure, estimate::layout_word(each.estimate->job.layout),
-                                               Face::body, at.w - w - 28);
+        const std::string words =
+            view::elided(ui.measure, estimate::layout_word(each.estimate->job), Face::body, at.w - w - 28);
         ui.text({at.x + 8, y, at.w - w - 28, row}, words, Face::body, each.fits ? Token::text : Token::mute);
         ui.text({at.x + at.w - w - 8, y, w, row}, figures, Face::mono_small,
                 each.fits ? Token::soft : Token::err);
@@ -154,13 +162,13 @@ float layout_rows(Ui& ui, Memory& memory, const Planned& plan, Rect box) {
     return y;
 }
 
-/// The right column, or the lower part of the one: the chosen layout, then the first ones.
+/// The right column, or the lower part of the one: the chosen layout, then all.
 float chosen_column(Ui& ui, Memory& memory, const Planned& plan, Rect box) {
     const PlannedLayout& chosen = plan.layouts[ui.state.layout];
     float y = box.y;
     const float title = ui.line(Face::title);
     ui.text({box.x, y, box.w, title},
-            view::elided(ui.measure, estimate::layout_word(chosen.estimate->job.layout), Face::title, box.w),
+            view::elided(ui.measure, estimate::layout_word(chosen.estimate->job), Face::title, box.w),
             Face::title, Token::text);
     y += title + 6;
     if (const std::string words = doubt(ui, plan, chosen); !words.empty())
@@ -169,9 +177,9 @@ float chosen_column(Ui& ui, Memory& memory, const Planned& plan, Rect box) {
     y = open_button(ui, memory, chosen, {box.x, y, box.w, 0});
     y = section_head(ui, box.x, y + 4, box.w, ui.say("ui.plan.memory"), "") + 8;
     y = memory_rows(ui, *chosen.estimate, {box.x, y, box.w, 0}) + 8;
-    y = section_head(ui, box.x, y, box.w, ui.say("ui.plan.first"), "") + 6;
-    y = layout_rows(ui, memory, plan, {box.x, y, box.w, 0}) + 10;
-    return paragraph(ui, box.x, y, box.w, ui.say("ui.plan.estimates"), Face::caption, Token::mute);
+    y = paragraph(ui, box.x, y, box.w, ui.say("ui.plan.estimates"), Face::caption, Token::mute) + 10;
+    y = layout_rows(ui, memory, plan, {box.x, y, box.w, 0});
+    return y;
 }
 
 /// The plan's name and what was asked, and the way back; returns the y below.
@@ -179,7 +187,8 @@ float head(Ui& ui, Memory& memory, const Planned& plan, Rect box) {
     const float title = ui.line(Face::lesson_title);
     const std::string close = ui.say("keys.welcome");
     const float close_w = button_width(ui, close, false);
-    if (button(ui, memory, "plan_close", {box.x + box.w - close_w, box.y, close_w, 36}, close))
+    if (button(ui, memory, "plan_close", {box.x + box.w - close_w, box.y, close_w, 36}, close,
+               ButtonLook::plain, !ui.state.loading))
         ui.act(session::CloseDocument{});
     const float room = box.w - close_w - 16;
     ui.text({box.x, box.y, room, title}, view::elided(ui.measure, plan.file.model, Face::lesson_title, room),
@@ -218,8 +227,8 @@ float legend(Ui& ui, Rect box) {
 
 void point_told(Ui& ui, const Planned& plan, std::size_t i) {
     const estimate::Layouted& of = *plan.layouts[i].estimate;
-    tooltip(ui, estimate::layout_word(of.job.layout) + " · " + time_of(of.time.total_s()) + " · " +
-                    bytes(of.needed_bytes));
+    tooltip(ui, estimate::layout_word(of.job) + " · " + batch_of(of.job) + " · " +
+                    step_time_text(of.time.total_s()) + " · " + bytes(of.needed_bytes));
 }
 
 }  // namespace
@@ -258,7 +267,7 @@ std::string plan_told(const Ui& ui) {
     for (const std::string& line : asked(ui, plan)) text += line + '\n';
     if (plan.layouts.empty()) return text;
     const PlannedLayout& chosen = plan.layouts[ui.state.layout];
-    text += estimate::layout_word(chosen.estimate->job.layout) + '\n';
+    text += estimate::layout_word(chosen.estimate->job) + '\n';
     if (const std::string words = doubt(ui, plan, chosen); !words.empty()) text += words + '\n';
     for (const auto& [name, value] : figures_of(ui, plan, *chosen.estimate))
         text += name + ": " + value + '\n';

@@ -10,6 +10,7 @@
 #include "app/gui/session/open_runs.h"
 #include "app/gui/session/planned.h"
 #include "app/gui/session/run_actions.h"
+#include "core/scenario/layout_scenario.h"
 
 namespace meshscope::session {
 namespace {
@@ -205,7 +206,10 @@ struct Applier : RunActions {
     }
     void operator()(const AddDocument& a) const {
         s.loading.reset();
-        if (!s.document) return show(s, a.document);
+        if (!s.document) {
+            s.plan.reset();
+            return show(s, a.document);
+        }
         if (s.runs.size() >= kMostRuns) return effects.tell.push_back({"view.compare.full", {}});
         s.error.reset();
         s.runs.push_back(a.document);
@@ -226,6 +230,7 @@ struct Applier : RunActions {
     }
     void operator()(const ShowFilm& a) const { s.film = a.film; }
     void operator()(const CloseDocument&) const {
+        if (s.loading) effects.cancel_loading = true;
         if (!s.document) s.plan.reset();
         show(s, nullptr);
     }
@@ -241,7 +246,10 @@ struct Applier : RunActions {
     void operator()(const OpenLayout& a) const {
         if (!s.plan || s.loading || a.layout >= s.plan->layouts.size()) return;
         s.layout = a.layout;
-        effects.open_layout = a.layout;
+        if (const auto why = scenario::why_no_scenario(s.plan->layouts[a.layout].estimate->job))
+            effects.tell.push_back(*why);
+        else
+            effects.open_layout = a.layout;
     }
     void operator()(const ShowDocument& a) const {
         if (!a.of_plan) s.plan.reset();

@@ -235,12 +235,14 @@ std::vector<Command> others() {
         {"keys.first_lesson",
          {{Key::enter}},
          [](const AppState& s) {
-             const auto next = !s.document && !s.loading ? go_on_with(s) : std::nullopt;
+             if (s.document || s.loading) return Done();
+             if (s.plan) return Done(OpenLayout{s.layout});
+             const auto next = go_on_with(s);
              return next ? Done(OpenPath{s.offers[*next].id}) : Done();
          }},
         {"keys.open_path",
          {control(Key::o)},
-         [](const AppState& s) { return !s.document && !s.loading ? Done(AskPath{}) : Done(); }},
+         [](const AppState& s) { return !s.document && !s.plan && !s.loading ? Done(AskPath{}) : Done(); }},
     };
 }
 

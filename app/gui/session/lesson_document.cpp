@@ -252,6 +252,14 @@ std::optional<Scenario> scenario_of(const trace::RunInfo& info) {
 
 }  // namespace
 
+void set_clocks(Document& document) {
+    const trace::Trace& trace = *document.trace;
+    document.modelled =
+        time::modelled(trace, document.hardware,
+                       trace::is_dry(trace.info) ? time::Absent::as_present : time::Absent::refused);
+    document.measured = trace::is_measured(trace.info) ? time::measured(trace) : document.modelled;
+}
+
 std::vector<FailedCheck> failed_checks(const Scenario& scenario, const trace::Trace& trace) {
     if (scenario.checks.empty() || !trace.info.failure.empty()) return {};
     return checks_that_fail(scenario, trace::TraceDatabase(trace));
@@ -271,17 +279,12 @@ std::shared_ptr<const Document> make_document(std::shared_ptr<const trace::Trace
     auto document = std::make_shared<Document>();
     document->name = std::move(name);
     document->title = {trace->info.title_en, trace->info.title_zh};
-    document->measured = time::measured(*trace);
     std::optional<Scenario> read;
     if (scenario == nullptr) read = scenario_of(trace->info);
     const Scenario* const of = read ? &*read : scenario;
     if (of != nullptr) document->hardware = of->hardware;
-    // Of a dry run some ranks may stand for all.
-    document->modelled =
-        time::modelled(*trace, document->hardware,
-                       trace::is_dry(trace->info) ? time::Absent::as_present : time::Absent::refused);
-    if (!trace::is_measured(trace->info)) document->measured = document->modelled;  // nothing was measured
     document->trace = std::move(trace);
+    set_clocks(*document);
     const bool trains = of != nullptr && of->calls.empty();
     document->end = view::run_end(*document->trace, trains ? of->steps : -1);
     if (document->end) document->end->has_faults = of != nullptr && !of->faults.empty();

@@ -20,6 +20,10 @@ std::shared_ptr<const Document> make_document(std::shared_ptr<const trace::Trace
                                               const scenario::Scenario* scenario,
                                               const std::map<std::string, std::string>& variants = {});
 
+/// Plays the document's record again under its hardware: both clocks of one whose times were not measured. Of
+/// a dry run some ranks may stand for all. Throws what time::modelled() throws.
+void set_clocks(Document& document);
+
 /// The scenario's checks that fail for a run of it; of one that ended early they say nothing. Cost: a
 /// database of the whole record.
 std::vector<FailedCheck> failed_checks(const scenario::Scenario& scenario, const trace::Trace& trace);

@@ -100,7 +100,7 @@ Variants run_variants(const scenario::Scenario& scenario, const std::atomic<bool
         // On the hardware of the run beside which it stands.
         const auto made = std::const_pointer_cast<Document>(make_document(run.trace, variant.id, nullptr));
         made->hardware = scenario.hardware;
-        made->modelled = time::modelled(*run.trace, made->hardware);
+        set_clocks(*made);
         made->variant = variant.id;
         made->variant_changes = changes_of(variant);
         variants.shown[variant.id] = made;
@@ -296,7 +296,7 @@ std::shared_ptr<const Document> retimed(const Document& front, const std::string
     const auto again = [&](const Document& document) {
         auto made = std::make_shared<Document>(document);
         made->hardware = hardware;
-        made->modelled = time::modelled(*document.trace, hardware);
+        set_clocks(*made);
         return made;
     };
     // A variant's run is in front for a step alone: the lesson is what stands beside.

@@ -1,6 +1,7 @@
 #include "app/gui/session/planned.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <utility>
@@ -19,6 +20,12 @@ using estimate::Layouted;
 
 constexpr int32_t kSteps = 2;
 
+/// Whether a chart can have a layout: a profile may make its time what no number holds.
+bool is_drawable(const Layouted& layout) {
+    const auto fine = [](double figure) { return std::isfinite(figure) && figure > 0; };
+    return fine(layout.time.total_s()) && fine(layout.needed_bytes);
+}
+
 /// The layouts of the chart.
 std::vector<PlannedLayout> charted(const estimate::Plan& plan) {
     std::vector<const Layouted*> fitting = estimate::first_layouts(plan.fitting, kMostFitting);
@@ -28,9 +35,10 @@ std::vector<PlannedLayout> charted(const estimate::Plan& plan) {
     std::ranges::sort(fitting);  // they lie in one list, the fastest first
     std::vector<PlannedLayout> layouts;
     for (const Layouted* each : fitting)
-        layouts.push_back({each, true, std::ranges::find(front, each) != front.end()});
+        if (is_drawable(*each))
+            layouts.push_back({each, true, std::ranges::find(front, each) != front.end()});
     for (const Layouted* each : estimate::first_layouts(plan.too_large, kMostTooLarge))
-        layouts.push_back({each, false, false});
+        if (is_drawable(*each)) layouts.push_back({each, false, false});
     return layouts;
 }
 
@@ -52,11 +60,17 @@ std::shared_ptr<const Planned> load_plan(const std::string& path, const std::fun
     planned->path = path;
     planned->name = fs::path(path).filename().string();
     planned->file = scenario::read_plan_file(path);
+    int64_t told = 0;
     planned->plan = estimate::plan(planned->file.question, [&](int64_t tried) {
-        if (busy && tried % 256 == 0) busy();
+        if (busy && tried >= told + 256) {
+            told = tried;
+            busy();
+        }
         return cancel == nullptr || !cancel->load();
     });
     planned->layouts = charted(planned->plan);
+    if (planned->layouts.empty())
+        throw InvalidArgument({"plan.no_figures", {{"gpu", planned->file.question.profile.name}}});
     return planned;
 }
 
@@ -65,13 +79,19 @@ std::shared_ptr<const Document> run_layout(const Planned& planned, std::size_t l
                                            const std::atomic<bool>* cancel) {
     const estimate::Job& job = planned.layouts.at(layout).estimate->job;
     if (const auto why = scenario::why_no_scenario(job)) throw InvalidArgument(*why);
-    const std::string name = estimate::layout_word(job.layout);
+    const std::string name = estimate::layout_word(job);
     const scenario::Scenario scenario = scenario::parse_scenario(
         scenario::layout_scenario(planned.file.question, planned.file.spec, job, kSteps), name + ".toml");
     run::DryOptions options;
+    options.all_up_to = kRunWhole;
     options.progress = progress;
     options.cancel = cancel;
-    return make_document(run::run_dry(scenario, options).trace, name, nullptr);
+    const auto document = std::const_pointer_cast<Document>(
+        make_document(run::run_dry(scenario, options).trace, name, nullptr));
+    // A profile of the plan's own is in no scenario.
+    document->hardware = planned.file.question.profile;
+    set_clocks(*document);
+    return document;
 }
 
 }  // namespace meshscope::session

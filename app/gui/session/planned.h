@@ -23,6 +23,10 @@ struct PlannedLayout {
 
 /// What `meshscope plan` was asked, and its answers, planned again.
 struct Planned {
+    Planned() = default;
+    Planned(const Planned&) = delete;  // `layouts` points into `plan`
+    Planned& operator=(const Planned&) = delete;
+
     std::string name, path;
     scenario::PlanFile file;
     estimate::Plan plan;
@@ -36,13 +40,16 @@ inline constexpr int64_t kMostFitting = 160, kMostTooLarge = 60;
 bool is_plan_file(const std::string& path);
 
 /// Reads such a file and plans what it asks: its own answers may be fewer, or of another version. `busy` is
-/// called now and then meanwhile. Throws what scenario::read_plan_file() and estimate::plan() throw.
+/// called now and then meanwhile. Throws what scenario::read_plan_file() and estimate::plan() throw, and
+/// InvalidArgument "plan.no_figures" where no layout's time and memory are finite.
 std::shared_ptr<const Planned> load_plan(const std::string& path, const std::function<void()>& busy,
                                          const std::atomic<bool>* cancel);
 
-/// The modelled run of a layout: its scenario run without data (run::run_dry), two steps, ready to show.
+/// The modelled run of a layout on the plan's own hardware: its scenario run without data (run::run_dry), two
+/// steps, ready to show; of more than kRunWhole ranks those that stand for all.
 /// Throws InvalidArgument where it is not written as a scenario (scenario::why_no_scenario()), InputError
 /// where the engine does not run it.
+inline constexpr int32_t kRunWhole = 8;
 std::shared_ptr<const Document> run_layout(
     const Planned& planned, std::size_t layout,
     const std::function<void(int32_t ranks_done, int32_t ranks)>& progress, const std::atomic<bool>* cancel);

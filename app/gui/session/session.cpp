@@ -44,7 +44,7 @@ void Session::open_retimed(std::shared_ptr<const Document> document, const std::
 
 void Session::open_layout(std::shared_ptr<const Planned> plan, std::size_t layout) {
     waiting_.clear();
-    const std::string name = estimate::layout_word(plan->layouts.at(layout).estimate->job.layout);
+    const std::string name = estimate::layout_word(plan->layouts.at(layout).estimate->job);
     Job job{name};
     job.plan = std::move(plan);
     job.layout = layout;

@@ -11,6 +11,7 @@
 #include "core/base/json_text.h"
 #include "core/base/replace_file.h"
 #include "core/base/text_file.h"
+#include "core/trace/simulated.h"
 
 namespace meshscope::session {
 namespace {
@@ -355,6 +356,8 @@ void write_settings(const std::string& path, const Settings& settings) {
 
 std::string document_key(const Document& document) {
     std::error_code error;
+    if (document.path.empty() && trace::is_dry(document.trace->info))
+        return "";  // of a plan: many have one name
     if (document.path.empty() || !fs::exists(document.path, error)) return document.name;
     return fs::weakly_canonical(fs::absolute(document.path, error), error).string();
 }
@@ -371,6 +374,7 @@ Settings settings_of(const AppState& state, const Settings& before) {
         if (fs::exists(recent.path, error)) recent.path = fs::absolute(recent.path, error).lexically_normal();
     if (!state.document) return s;
     const std::string key = document_key(*state.document);
+    if (key.empty()) return s;
     std::erase_if(s.viewpoints, [&](const auto& entry) { return entry.first == key; });
     s.viewpoints.insert(s.viewpoints.begin(), {key, viewpoint_of(state)});
     if (s.viewpoints.size() > kMostViewpoints) s.viewpoints.resize(kMostViewpoints);

@@ -59,7 +59,8 @@ std::string settings_text(const Settings& settings);
 /// Writes beside and renames, making the folder where it is missing. Throws IoError "file.cannot_write".
 void write_settings(const std::string& path, const Settings& settings);
 
-/// What opens a document again, the same from every folder: an absolute path, or a lesson's name.
+/// What opens a document again, the same from every folder: an absolute path, or a lesson's name; "" of what
+/// is not kept, the modelled runs of plans.
 std::string document_key(const Document& document);
 
 /// The settings as the state has them now; `before` gives what the state does not hold (other documents'
