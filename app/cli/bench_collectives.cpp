@@ -12,6 +12,7 @@
 #include "core/base/error.h"
 #include "core/base/free_memory.h"
 #include "core/base/one_process.h"
+#include "core/base/units.h"
 #include "core/comm/choice.h"
 #include "core/comm/cost.h"
 #include "core/comm/native_group.h"
@@ -270,8 +271,8 @@ void require_room(const CollectivesBench& bench) {
                                    {{"op", std::string(name(op))},
                                     {"size", size},
                                     {"ranks", int64_t{bench.ranks}},
-                                    {"need", run::bytes_text(need)},
-                                    {"free", run::bytes_text(free->bytes)}}});
+                                    {"need", bytes_text(need)},
+                                    {"free", bytes_text(free->bytes)}}});
         }
 }
 

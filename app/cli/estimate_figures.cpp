@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "app/cli/table.h"
-#include "core/run/fit.h"
+#include "core/base/units.h"
 
 namespace meshscope::cli {
 namespace {
@@ -34,7 +34,7 @@ std::string estimated_ms(double seconds) {
 }
 
 std::string estimated_bytes(double bytes) {
-    return run::bytes_text(std::llround(std::min(bytes, kMost)));
+    return bytes_text(std::llround(std::min(bytes, kMost)));
 }
 
 }  // namespace meshscope::cli

@@ -15,8 +15,8 @@
 #include "app/cli/usage.h"
 #include "core/base/error.h"
 #include "core/base/json_text.h"
+#include "core/base/units.h"
 #include "core/nn/model/counts.h"
-#include "core/run/fit.h"
 
 namespace meshscope::cli {
 namespace {
@@ -119,8 +119,7 @@ void print_words(const ModelArgument& shown, int64_t seq, CommandContext& contex
                     "float32"};
     parts.right = {false, true, true, true};
     const auto part = [&](std::string name, int64_t n) {
-        parts.rows.push_back(
-            {std::move(name), std::to_string(n), run::bytes_text(2 * n), run::bytes_text(4 * n)});
+        parts.rows.push_back({std::move(name), std::to_string(n), bytes_text(2 * n), bytes_text(4 * n)});
     };
     if (has_tokens(spec)) part(context.text("cli.model.embedding"), counts.embedding);
     if (spec.kind == "toy")

@@ -19,6 +19,7 @@
 #include "core/base/error.h"
 #include "core/base/free_memory.h"
 #include "core/base/json_text.h"
+#include "core/base/units.h"
 #include "core/run/dry.h"
 #include "core/run/fit.h"
 #include "core/run/summary.h"
@@ -264,10 +265,10 @@ void print_fit(const Prediction& answer, const CommandContext& context) {
     const int64_t peak = fullest(answer.predicted).peak.bytes;
     const bool fit = fits(answer);
     context.out << context.text(fit ? "cli.predict.fits" : "cli.predict.too_small",
-                                {{"peak", run::bytes_text(peak)},
+                                {{"peak", bytes_text(peak)},
                                  {"profile", answer.predicted.profile},
-                                 {"memory", run::bytes_text(answer.device_bytes)},
-                                 {"difference", run::bytes_text(std::abs(answer.device_bytes - peak))}})
+                                 {"memory", bytes_text(answer.device_bytes)},
+                                 {"difference", bytes_text(std::abs(answer.device_bytes - peak))}})
                 << '\n';
 }
 
@@ -312,8 +313,8 @@ void refuse_large(const FreeMemory& before, int32_t done, int32_t ranks) {
     if (taken < kNoise || taken / done * (ranks - done) <= now->bytes) return;
     throw InvalidArgument({"predict.does_not_fit",
                            {{"ranks", int64_t{ranks}},
-                            {"need", run::bytes_text(taken / done * ranks)},
-                            {"free", run::bytes_text(before.bytes)}}});
+                            {"need", bytes_text(taken / done * ranks)},
+                            {"free", bytes_text(before.bytes)}}});
 }
 
 /// Ranks that synchronise too seldom for all steps in between to be run do so after fewer. Whether that was

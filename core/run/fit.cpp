@@ -11,6 +11,7 @@
 #include "core/base/error.h"
 #include "core/base/fiber_stack.h"
 #include "core/base/one_process.h"
+#include "core/base/units.h"
 #include "core/comm/choice.h"
 #include "core/comm/parts.h"
 #include "core/comm/schedule/card.h"
@@ -347,18 +348,6 @@ double generous_operations(const scenario::Scenario& s) {
     const double a_token =
         (8 * sizes.parameters + 18 * layers * seq * dim + 64 * numbers) / stages + 8 * head + 64 * vocab;
     return sizes.rows * seq * a_token / (sizes.tp * sizes.cp);
-}
-
-std::string bytes_text(int64_t bytes) {
-    constexpr std::array kUnits{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    auto value = static_cast<double>(bytes);
-    std::size_t unit = 0;
-    for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
-    std::array<char, 64> text{};
-    // Of 1000 to 1023 all four figures: three would need an exponent.
-    std::snprintf(text.data(), text.size(), unit == 0 || value >= 999.5 ? "%.0f %s" : "%.3g %s", value,
-                  kUnits[unit]);
-    return text.data();
 }
 
 }  // namespace meshscope::run

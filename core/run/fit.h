@@ -58,7 +58,4 @@ void require_fit(const scenario::Scenario& scenario, const RunPlace& place);
 /// (four where they run again), attention, and what each number of a layer takes. Infinity is possible.
 double generous_operations(const scenario::Scenario& scenario);
 
-/// "1.5 GiB": three figures of the largest unit that is not above it.
-std::string bytes_text(int64_t bytes);
-
 }  // namespace meshscope::run

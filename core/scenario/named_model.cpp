@@ -120,7 +120,7 @@ NamedModel named_model(const std::string& name) {
     if (!s.calls.empty()) throw InvalidArgument({"cli.model.no_model", {{"path", name}}});
     std::optional<int64_t> most;
     if (!s.model_config.empty()) most = read_model_config(s.model_config).spec.seq;
-    return {architecture_of(std::move(s.model)), s.model.kind, "", most};
+    return {architecture_of(s.model), s.model.kind, "", most};
 }
 
 std::string model_text(const nn::ModelSpec& spec) {

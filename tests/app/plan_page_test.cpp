@@ -48,7 +48,7 @@ std::string plan_file(const Folder& folder, int64_t gpus, double memory_bytes = 
     q.profile.name = profile;
     for (double* figure :
          {&q.profile.flops_per_s, &q.profile.bfloat16_flops_per_s, &q.profile.memory_bytes_per_s})
-        *figure = slower > 0 ? *figure / slower : 1e-300;
+        *figure /= slower;
     estimate::Stated stated{.global_batch = 2 * gpus};
     if (memory_bytes > 0) stated.memory_bytes = memory_bytes;
     q = estimate::settled(q, stated);
@@ -168,7 +168,8 @@ TEST_CASE("a layout of the chart opens as its modelled run, and closing leads ba
     CHECK(app.has_widget("open_path"));
 }
 
-TEST_CASE("closing a plan while a layout is modelled gives that up; what else is opened leaves the plan") {
+TEST_CASE(
+    "closing a plan while a layout is modelled gives that up, and what else is opened leaves the plan") {
     const Folder folder;
     Window app;
     const std::string path = plan_file(folder, 8);
@@ -208,13 +209,6 @@ TEST_CASE("a modelled run is timed on the plan's own hardware, whatever it is ca
     const auto document = session::run_layout(*mine, 0, nullptr, nullptr);
     CHECK(document->hardware.name == "mine");
     CHECK(session::document_key(*document).empty());
-}
-
-TEST_CASE("a plan whose hardware takes for ever is refused in words") {
-    const Folder folder;
-    const std::string path = plan_file(folder, 8, 0, 16, 0);
-    CHECK(test::thrown_id([&] { static_cast<void>(session::load_plan(path, nullptr, nullptr)); }) ==
-          "plan.no_figures");
 }
 
 TEST_CASE("of many ranks some are run for all, and every view shows them") {

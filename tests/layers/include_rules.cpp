@@ -58,10 +58,11 @@ const std::map<std::string, Modules>& table() {
              all_core + Modules{"app/cli", "app/i18n", "app/gui/main", "app/gui/session", "backends"}},
             {"app/gui/view", seen_by_view},
             {"app/gui/sandbox", base + Modules{"core/scenario", "core/parallel"}},  // what strategies declare
-            {"app/gui/panels", window},
+            {"app/gui/panels", window + Modules{"core/estimate"}},                  // the figures of a plan
             {"app/gui/window", window},
             // comm: to hold ranks; fibers: what a page, which has one thread, does beside drawing
-            {"app/gui/session", window + Modules{"core/run", "core/comm", "backends", "backends/fibers"}},
+            {"app/gui/session",
+             window + Modules{"core/run", "core/comm", "core/estimate", "backends", "backends/fibers"}},
             {"app/gui/main", window + Modules{"app/html", "backends"}},
             {"app/gui", window + Modules{"app/gui/main", "backends"}},  // files beside the modules
         };

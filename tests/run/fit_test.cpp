@@ -185,11 +185,3 @@ TEST_CASE("each bound has its own words, and where nothing is known nothing is r
     CHECK(id(MemoryBound::cgroup) == "run.does_not_fit_cgroup");
     CHECK_NOTHROW(run::require_fit(scenario, {}, std::optional<FreeMemory>()));
 }
-
-TEST_CASE("bytes are told in the largest unit that they reach") {
-    CHECK(run::bytes_text(0) == "0 bytes");
-    CHECK(run::bytes_text(1023) == "1023 bytes");
-    CHECK(run::bytes_text(1536) == "1.5 KiB");
-    CHECK(run::bytes_text(16 * kGiB) == "16 GiB");
-    CHECK(run::bytes_text(int64_t{1} << 62) == "4 EiB");
-}

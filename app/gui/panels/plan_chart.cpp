@@ -9,7 +9,6 @@
 #include "app/gui/view/fitting.h"
 #include "app/gui/view/format.h"
 #include "core/base/units.h"
-#include "core/run/fit.h"
 
 namespace meshscope::panels {
 namespace {
@@ -104,7 +103,7 @@ void capacity_line(Ui& ui, const Axes& axes, double bytes, Rect plot) {
     const float y = axes.y(bytes);
     stroke(*ui.draw, {ui.px(Point{plot.x, y}), ui.px(Point{plot.x + plot.w, y})}, false, view::Stroke::dashed,
            ui.colour(Token::err), ui.px(1.6F), ui.scale);
-    const std::string words = ui.say("ui.plan.capacity", {{"memory", run::bytes_text(std::llround(bytes))}});
+    const std::string words = ui.say("ui.plan.capacity", {{"memory", bytes_text(std::llround(bytes))}});
     const float w = ui.width(words, Face::caption), line = ui.line(Face::caption);
     if (w + 12 <= plot.w)
         ui.text({plot.x + plot.w - w - 6, y - line - 1, w, line}, words, Face::caption, Token::err);

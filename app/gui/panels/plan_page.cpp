@@ -8,8 +8,8 @@
 #include "app/gui/panels/plan_chart.h"
 #include "app/gui/view/fitting.h"
 #include "app/gui/view/format.h"
+#include "core/base/units.h"
 #include "core/estimate/layout_figures.h"
-#include "core/run/fit.h"
 #include "core/scenario/layout_scenario.h"
 
 namespace meshscope::panels {
@@ -21,7 +21,7 @@ using session::PlannedLayout;
 constexpr float kTwoColumns = 900, kMargin = 20;
 
 std::string bytes(double n) {
-    return run::bytes_text(std::llround(std::min(n, 9e18)));
+    return bytes_text(std::llround(std::min(n, 9e18)));
 }
 
 std::string share(double part) {

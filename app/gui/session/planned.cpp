@@ -1,7 +1,6 @@
 #include "app/gui/session/planned.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <utility>
@@ -20,12 +19,6 @@ using estimate::Layouted;
 
 constexpr int32_t kSteps = 2;
 
-/// Whether a chart can have a layout: a profile may make its time what no number holds.
-bool is_drawable(const Layouted& layout) {
-    const auto fine = [](double figure) { return std::isfinite(figure) && figure > 0; };
-    return fine(layout.time.total_s()) && fine(layout.needed_bytes);
-}
-
 /// The layouts of the chart.
 std::vector<PlannedLayout> charted(const estimate::Plan& plan) {
     std::vector<const Layouted*> fitting = estimate::first_layouts(plan.fitting, kMostFitting);
@@ -35,10 +28,9 @@ std::vector<PlannedLayout> charted(const estimate::Plan& plan) {
     std::ranges::sort(fitting);  // they lie in one list, the fastest first
     std::vector<PlannedLayout> layouts;
     for (const Layouted* each : fitting)
-        if (is_drawable(*each))
-            layouts.push_back({each, true, std::ranges::find(front, each) != front.end()});
+        layouts.push_back({each, true, std::ranges::find(front, each) != front.end()});
     for (const Layouted* each : estimate::first_layouts(plan.too_large, kMostTooLarge))
-        if (is_drawable(*each)) layouts.push_back({each, false, false});
+        layouts.push_back({each, false, false});
     return layouts;
 }
 
@@ -69,8 +61,6 @@ std::shared_ptr<const Planned> load_plan(const std::string& path, const std::fun
         return cancel == nullptr || !cancel->load();
     });
     planned->layouts = charted(planned->plan);
-    if (planned->layouts.empty())
-        throw InvalidArgument({"plan.no_figures", {{"gpu", planned->file.question.profile.name}}});
     return planned;
 }
 

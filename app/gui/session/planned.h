@@ -40,8 +40,7 @@ inline constexpr int64_t kMostFitting = 160, kMostTooLarge = 60;
 bool is_plan_file(const std::string& path);
 
 /// Reads such a file and plans what it asks: its own answers may be fewer, or of another version. `busy` is
-/// called now and then meanwhile. Throws what scenario::read_plan_file() and estimate::plan() throw, and
-/// InvalidArgument "plan.no_figures" where no layout's time and memory are finite.
+/// called now and then meanwhile. Throws what scenario::read_plan_file() and estimate::plan() throw.
 std::shared_ptr<const Planned> load_plan(const std::string& path, const std::function<void()>& busy,
                                          const std::atomic<bool>* cancel);
 
