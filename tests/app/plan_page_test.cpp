@@ -223,6 +223,14 @@ TEST_CASE("of many ranks some are run for all, and every view shows them") {
     const auto run = std::ranges::count_if(ranks, [](const auto& rank) { return !rank.events.empty(); });
     CHECK(run > 0);
     CHECK(run < 64);
+    // The timeline has those alone.
+    app.stage().act(session::SetView{view::ViewKind::timeline});
+    app.frames(3);
+    int64_t last = 0;
+    for (std::size_t r = 0; r < ranks.size(); ++r)
+        if (!ranks[r].events.empty()) last = static_cast<int64_t>(r);
+    CHECK_NOTHROW(app.shape("rank", last));
+    CHECK_THROWS(app.shape("rank", 1));
     for (const view::ViewKind kind : view::kViewKinds)
         for (const int32_t rank : {0, 64}) {
             app.stage().act(session::SetView{kind});

@@ -106,7 +106,7 @@ void capacity_line(Ui& ui, const Axes& axes, double bytes, Rect plot) {
     const std::string words = ui.say("ui.plan.capacity", {{"memory", bytes_text(std::llround(bytes))}});
     const float w = ui.width(words, Face::caption), line = ui.line(Face::caption);
     if (w + 12 <= plot.w)
-        ui.text({plot.x + plot.w - w - 6, y - line - 1, w, line}, words, Face::caption, Token::err);
+        ui.text({plot.x + plot.w - w - 6, y + 2, w, line}, words, Face::caption, Token::err);
 }
 
 /// From each layout of the front to the next: what memory is paid for in time.

@@ -61,8 +61,8 @@ void TimelineEnd::marks() {
         if (!failed()) line.stroke_style = Stroke::dashed;
     }
     for (const int32_t rank : end_.ranks) {
-        const float top =
-            at_.axis.lanes_y + at_.block * (static_cast<float>(rank) - std::round(scroll_y_ / at_.block));
+        const float top = at_.axis.lanes_y + at_.block * (static_cast<float>(at_.row_of(rank)) -
+                                                          std::round(scroll_y_ / at_.block));
         if (top < at_.axis.lanes_y - 0.5F || top + at_.block > in_.size.height + 0.5F) continue;
         mark(rank, top);
     }

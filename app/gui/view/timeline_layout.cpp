@@ -5,16 +5,30 @@
 
 #include "app/gui/view/common.h"
 #include "app/gui/view/format.h"
+#include "core/trace/simulated.h"
 
 namespace meshscope::view {
+namespace {
+
+std::vector<int32_t> shown_ranks(const trace::Trace& trace) {
+    std::vector<int32_t> ranks;
+    const bool dry = trace::is_dry(trace.info);
+    for (std::size_t r = 0; r < trace.ranks.size(); ++r)
+        if (!dry || !trace.ranks[r].events.empty()) ranks.push_back(static_cast<int32_t>(r));
+    return ranks;
+}
+
+}  // namespace
 
 TimelineLayout timeline_layout(const Input& input, const TimelineOptions& options) {
     TimelineLayout out;
     out.lanes = lanes_in_use(input.trace, input.memo);
     if (out.lanes.empty()) out.lanes.push_back(Lane::compute);
     const auto width = [&](const std::string& s, Face f) { return input.measure.width(s, f); };
-    const auto ranks = std::max<std::size_t>(1, input.trace.ranks.size());
-    const float rank_names = width("rank " + std::to_string(ranks - 1), Face::body);
+    out.ranks = shown_ranks(input.trace);
+    const auto ranks = std::max<std::size_t>(1, out.ranks.size());
+    const float rank_names =
+        width("rank " + std::to_string(out.ranks.empty() ? 0 : out.ranks.back()), Face::body);
     float lane_names = 0;
     for (const Lane lane : out.lanes)
         lane_names = std::max(lane_names, width(lane_name(lane, input.texts), Face::caption));

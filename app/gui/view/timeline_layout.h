@@ -21,6 +21,7 @@ inline constexpr float kTimelineEnd = 44;
 struct TimelineLayout {
     TimeAxis axis;
     std::vector<Lane> lanes;
+    std::vector<int32_t> ranks;  ///< from top to bottom; of a dry run those that stand for all
     float gutter_names = 0;  // right end of the lane names
     bool names = true;       // room for the lanes' names
     float block = 0;         // height of one rank
@@ -30,6 +31,10 @@ struct TimelineLayout {
         return at == 0 ? 0 : compute + gap + static_cast<float>(at - 1) * (lane + gap);
     }
     float lane_height(std::size_t at) const { return at == 0 ? compute : lane; }
+    /// Which of them a rank is, or the one that would stand before it.
+    int32_t row_of(int32_t rank) const {
+        return static_cast<int32_t>(std::ranges::lower_bound(ranks, rank) - ranks.begin());
+    }
     /// How many ranks have all their lanes in a picture this high; at least one.
     int32_t shown(float height) const {
         return std::max(

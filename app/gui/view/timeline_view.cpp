@@ -38,7 +38,7 @@ class Timeline {
 
     Picture draw() {
         // As much more than the height as makes the last rank stand whole: scrolling goes by whole ranks.
-        const int32_t hidden = static_cast<int32_t>(in_.trace.ranks.size()) - at_.shown(in_.size.height);
+        const int32_t hidden = static_cast<int32_t>(at_.ranks.size()) - at_.shown(in_.size.height);
         if (options_.end != nullptr) end_.emplace(in_, *options_.end, at_, options_.scroll_y, p_);
         header();
         ruler();
@@ -200,13 +200,14 @@ class Timeline {
 
     void lanes() {
         const auto& a = at_.axis;
-        for (std::size_t r = 0; r < in_.trace.ranks.size(); ++r) {
+        for (std::size_t row = 0; row < at_.ranks.size(); ++row) {
             // Scrolling goes by whole ranks, so that no bar is cut by the ruler.
             const float top =
-                a.lanes_y + at_.block * (static_cast<float>(r) - std::round(options_.scroll_y / at_.block));
+                a.lanes_y + at_.block * (static_cast<float>(row) - std::round(options_.scroll_y / at_.block));
             if (top < a.lanes_y - 0.5F || top > in_.size.height) continue;
-            tell_rank(r);  // what is seen is what is told
-            block(r, top);
+            const auto rank = static_cast<std::size_t>(at_.ranks[row]);
+            tell_rank(rank);  // what is seen is what is told
+            block(rank, top);
         }
         cap();
     }
@@ -397,8 +398,9 @@ float timeline_scroll_to(const Input& input, const TimelineOptions& options, int
     const TimelineLayout at = timeline_layout(input, options);
     const auto first = static_cast<int32_t>(std::lround(options.scroll_y / at.block));
     const int32_t shown = at.shown(input.size.height);
-    if (rank >= first && rank < first + shown) return options.scroll_y;
-    return at.block * static_cast<float>(rank < first ? rank : rank - shown + 1);
+    const int32_t row = at.row_of(rank);
+    if (row >= first && row < first + shown) return options.scroll_y;
+    return at.block * static_cast<float>(row < first ? row : row - shown + 1);
 }
 
 Picture timeline_view(const Input& input, const TimelineOptions& options) {
