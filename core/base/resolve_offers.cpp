@@ -1,6 +1,7 @@
 #include "core/base/resolve_offers.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -68,19 +69,25 @@ std::string shown(const Candidate& candidate) {
     return text;
 }
 
+/// The element of an array, or the value of a table, that a part of a key names; null where there is none.
+template <class Node>
+auto below(Node* at, const std::string& part) -> Node* {
+    if (auto* const table = at->as_table()) return table->get(part);
+    auto* const list = at->as_array();
+    std::size_t index = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), index);
+    if (list == nullptr || error != std::errc() || end != part.data() + part.size()) return nullptr;
+    return list->get(index);
+}
+
 /// What holds the last part of a key, a table or an array; the tables round it are made where they are not
 /// there.
 toml::node* holder_of(toml::table& root, const std::vector<std::string>& parts) {
     toml::node* at = &root;
     for (std::size_t i = 0; at != nullptr && i + 1 < parts.size(); ++i) {
-        if (toml::array* list = at->as_array()) {
-            at = list->get(std::stoul(parts[i]));
-        } else if (toml::table* table = at->as_table()) {
-            if (!table->get(parts[i])) table->insert(parts[i], toml::table{});
-            at = table->get(parts[i]);
-        } else {
-            at = nullptr;
-        }
+        if (toml::table* const table = at->as_table(); table && !table->get(parts[i]))
+            table->insert(parts[i], toml::table{});
+        at = below(at, parts[i]);
     }
     return at;
 }
@@ -97,9 +104,8 @@ void apply(toml::table& root, const Edit& edit) {
     const auto put = [&](auto&& value) {
         if (table)
             table->insert_or_assign(parts.back(), std::forward<decltype(value)>(value));
-        else if (toml::array* const array = holder->as_array())
-            array->replace(array->cbegin() + static_cast<std::ptrdiff_t>(std::stoul(parts.back())),
-                           std::forward<decltype(value)>(value));
+        else if (toml::array* const array = holder->as_array(); array && below(holder, parts.back()))
+            array->replace(array->cbegin() + std::stol(parts.back()), std::forward<decltype(value)>(value));
     };
     const auto list = [&](const auto& items) {
         toml::array array;
@@ -134,11 +140,7 @@ void move(toml::table& root, const std::string& from, const std::string& to) {
 bool is_there(const toml::table& root, const std::string& place) {
     const std::vector<std::string> parts = parts_of(place);
     const toml::node* at = &root;
-    for (std::size_t i = 0; i < parts.size() && at; ++i) {
-        const toml::array* const list = at->as_array();
-        const toml::table* const table = at->as_table();
-        at = list ? list->get(std::stoul(parts[i])) : table ? table->get(parts[i]) : nullptr;
-    }
+    for (std::size_t i = 0; i < parts.size() && at; ++i) at = below(at, parts[i]);
     return at != nullptr;
 }
 
@@ -146,22 +148,19 @@ bool is_there(const toml::table& root, const std::string& place) {
 toml::source_position place_of_key(const toml::table& root, const std::string& dotted) {
     const toml::node* at = &root;
     const std::vector<std::string> parts = parts_of(dotted);
-    for (std::size_t i = 0; i + 1 < parts.size() && at; ++i) {
-        const toml::array* const list = at->as_array();
-        const toml::table* const table = at->as_table();
-        at = list ? list->get(std::stoul(parts[i])) : table ? table->get(parts[i]) : nullptr;
-    }
-    if (const toml::table* const table = at ? at->as_table() : nullptr)
-        for (const auto& [name, value] : *table)
-            if (name.str() == parts.back()) return name.source().begin;
-    return {};
+    for (std::size_t i = 0; i + 1 < parts.size() && at; ++i) at = below(at, parts[i]);
+    const toml::table* const table = at ? at->as_table() : nullptr;
+    if (table == nullptr) return {};
+    const auto found = table->find(parts.back());
+    return found == table->end() ? toml::source_position{} : found->first.source().begin;
 }
 
 /// A complaint, whatever numbers it names: the same rule broken by the same key, and for the same cause.
 std::string rule_of(const Message& message) {
-    const MessageValue* const key = message.find("key");
+    const MessageValue *const key = message.find("key"), *const variant = message.find("id");
     const std::optional<Message> cause = cause_in(message);
-    return message.id + " " + (key ? to_text(*key) : "") + (cause ? " " + rule_of(*cause) : "");
+    return message.id + " " + (key ? to_text(*key) : "") + (variant ? " " + to_text(*variant) : "") +
+           (cause ? " " + rule_of(*cause) : "");
 }
 
 using Counts = std::map<std::string, int>;

@@ -1,9 +1,7 @@
 #include "core/run/fit.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <thread>
 #include <utility>
 #include <vector>

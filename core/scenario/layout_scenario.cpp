@@ -61,6 +61,8 @@ std::string parallel_text(const Job& job) {
         // The estimate's rule: a stage's weights are gathered once a step.
         if (data_of(l) == "fsdp2") text += "reshard_after_forward = false\n";
     }
+    // Nor does the estimate leave gradients whole from one micro-batch to the next.
+    if (l.pp == 1 && job.micro_batches > 1 && data_of(l) == "fsdp2") text += "gradient_sync = \"every\"\n";
     if (l.tp > 1) {
         if (l.sequence_parallel) text += "sequence_parallel = true\n";
         text += "loss_parallel = true\n";

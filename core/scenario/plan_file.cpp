@@ -1,7 +1,6 @@
 #include "core/scenario/plan_file.h"
 
 #include <algorithm>
-#include <functional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -25,6 +24,7 @@ using nlohmann::ordered_json;
 
 constexpr const char* kRecompute = "recompute";  ///< of estimate::Sizes, beside estimate::size_keys()
 constexpr std::string_view kQuestion = "question.";
+constexpr std::size_t kMostUnknown = 1000;  ///< keys that are told
 
 /// The values of a question, or of a table in it; what is wrong with them goes into a list.
 class QuestionReader {
@@ -47,6 +47,7 @@ class QuestionReader {
             if (!values_.contains(key)) absent.push_back(key);
         for (const auto& [key, value] : values_.items()) {
             if (std::ranges::find(keys, key) != keys.end()) continue;
+            if (found_.size() >= kMostUnknown) return;
             const std::string guess = nearest(key, absent);
             refuse({"scenario.unknown_key", {{"key", within_ + key}}},
                    guess.empty() ? Message{"scenario.hint.known", {{"known", joined(keys)}}}

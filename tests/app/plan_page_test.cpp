@@ -85,7 +85,7 @@ struct Window : Harness {
         frames(2);
         const session::Effects effects = stage().take_effects();
         REQUIRE(effects.open_layout);
-        session.open_layout(state().plan, *effects.open_layout);
+        session.open_layout(state().plan, *effects.open_layout, effects.with_fastest);
         stage().act(session::ShowLoading{session::Loading{"layout"}});
         wait();
     }
@@ -151,10 +151,22 @@ TEST_CASE("a layout of the chart opens as its modelled run, and closing leads ba
         app.stage().act(session::SetView{kind});
         app.frames(3);
     }
-    app.stage().act(session::CloseDocument{});
+    app.click(app.widget("back_to_plan"));
     app.frames(3);
     CHECK(app.state().document == nullptr);
     CHECK(app.has_widget("plan_open"));
+    CHECK(app.state().layout == 1);
+    // Beside the fastest.
+    app.click(app.widget("plan_compare"));
+    app.open_layout();
+    CHECK(app.state().runs.size() == 2);
+    CHECK(app.state().view == view::ViewKind::compare);
+    app.stage().act(session::CloseDocument{});
+    app.frames(3);
+    // Arrows go from layout to layout.
+    app.key(window::Key::down);
+    CHECK(app.state().layout == 2);
+    app.key(window::Key::left);
     CHECK(app.state().layout == 1);
     // Enter opens it again: no lesson, as on the page of lessons.
     app.key(window::Key::enter);

@@ -250,3 +250,11 @@ TEST_CASE("a word or key that was probably meant is tried against every rule, as
     CHECK(words.find(", ddp,") != std::string::npos);
     CHECK(words.find(", fsdp2,") == std::string::npos);
 }
+
+TEST_CASE("where a list stands in the place of a table, a key that belongs there is told all the same") {
+    const auto found =
+        found_in("steps = 3\nformat = 1\n[model]\nkind = \"toy\"\n[[train]]\nglobal_batch = 4\n");
+    REQUIRE(!found.empty());
+    CHECK(std::ranges::any_of(
+        found, [](const Diagnostic& each) { return each.message.id == "scenario.unknown_key"; }));
+}

@@ -454,3 +454,12 @@ TEST_CASE("the bubble of GPipe is (p-1)/m of the ideal time") {
     HandMade made(1);
     CHECK_THROWS_AS(time::bubble(made.trace, time::measured(made.trace), 1, 0), InvalidArgument);
 }
+
+TEST_CASE("a profile with a list in the place of a table is refused in words") {
+    for (const char* text :
+         {"name = \"x\"\nefficiency = 1\ncompute = [1]\n", "name = \"x\"\nlinks = [1]\nnode_GB_per_s = 1\n",
+          "name = \"x\"\ncompute = [[1]]\nlatency_us = 1\n"}) {
+        INFO(text);
+        CHECK_THROWS_AS(time::parse_profile(text, "x.toml"), InputError);
+    }
+}

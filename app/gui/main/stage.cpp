@@ -89,6 +89,12 @@ void Stage::key(window::KeyPress press) {
     }
     // On the welcome page the arrows walk from card to card.
     const int right = step(Key::right, Key::left), down = step(Key::down, Key::up);
+    if (!state_.document && state_.plan && !press.control && (right != 0 || down != 0)) {
+        // On a plan's they go from layout to layout, down the list and up.
+        const std::size_t at = state_.layout, next = right + down > 0 ? at + 1 : at > 0 ? at - 1 : at;
+        act(session::ChooseLayout{next});
+        return;
+    }
     if (!state_.document && !typing_ && !press.control && (right != 0 || down != 0)) {
         memory_.walk_focus(right, down);
         return;

@@ -139,6 +139,8 @@ void draw_frame(Ui& ui, Memory& memory, float width, float height) {
         else
             welcome(ui, memory, page);
         top_bar(ui, memory, {0, 0, width, kTopBar}, 0);
+        // Of a page that was left, its field for a path, Enter would press nothing.
+        if (ui.state.plan && !memory.boxes.contains(memory.focus)) memory.focus.clear();
     }
     loading_card(ui, memory, whole);
     error_box(ui, memory, whole);

@@ -78,7 +78,7 @@ float failed_checks(Ui& ui, float x, float y, float w) {
 /// A run without a lesson: what it was, and the way back to the lesson that is open beside it.
 float about_run(Ui& ui, Memory& memory, float x, float y, float w) {
     const trace::RunInfo& info = ui.state.document->trace->info;
-    y = back_to_lesson(ui, memory, x, y, w, ButtonLook::primary);
+    y = beside_plan(ui, memory, x, back_to_lesson(ui, memory, x, y, w, ButtonLook::primary), w);
     const session::Document& document = *ui.state.document;
     // The scenario's title, where it has one, and whose file it is; else the file's name alone.
     const std::string& title = ui.pick(document.title);

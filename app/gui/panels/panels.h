@@ -49,6 +49,9 @@ void splitter(Ui& ui, Memory& memory, Rect box, float top, float height);
 void welcome(Ui& ui, Memory& memory, Rect box);
 /// The plan that is open: its layouts as a chart of time and memory, and the chosen one in figures.
 void plan_page(Ui& ui, Memory& memory, Rect box);
+/// Of a modelled run of the plan that is open: the way back to the chart, and what the plan estimated of it.
+/// Returns the y below; `y` where the run in front is none.
+float beside_plan(Ui& ui, Memory& memory, float x, float y, float w);
 /// The same in words: what was asked, the chosen layout, the first ones.
 std::string plan_told(const Ui& ui);
 void loading_card(Ui& ui, Memory& memory, Rect box);

@@ -9,6 +9,7 @@
 #include "app/gui/view/fitting.h"
 #include "app/gui/view/format.h"
 #include "core/base/units.h"
+#include "core/estimate/layout_figures.h"
 
 namespace meshscope::panels {
 namespace {
@@ -17,8 +18,8 @@ using session::Planned;
 using session::PlannedLayout;
 
 constexpr float kPoint = 5, kReach = 14;
-/// How much more than a GPU's memory the chart reaches; what needs more stands at its upper edge.
-constexpr double kAbove = 1.6;
+/// How many times a GPU's memory the chart reaches; what needs more stands at its upper edge.
+constexpr double kAbove = 16;
 
 double seconds_of(const PlannedLayout& layout) {
     return layout.estimate->time.total_s();
@@ -57,6 +58,7 @@ class Axes {
         return {x(seconds_of(layout)), y(layout.estimate->needed_bytes)};
     }
     double top() const { return top_; }
+    bool is_logarithmic() const { return logarithmic_; }
     /// Where a line is drawn: 1, 2, 5 times a power of ten, or equally far apart.
     std::vector<double> times() const {
         std::vector<double> ticks;
@@ -101,6 +103,9 @@ void scale(Ui& ui, const Axes& axes, Rect plot) {
 
 void capacity_line(Ui& ui, const Axes& axes, double bytes, Rect plot) {
     const float y = axes.y(bytes);
+    // Where an estimate cannot promise that a layout fits.
+    const float tight = axes.y(estimate::kTightShare * bytes);
+    ui.fill({plot.x, y, plot.w, tight - y}, Token::warn, 0, 0.13F);
     stroke(*ui.draw, {ui.px(Point{plot.x, y}), ui.px(Point{plot.x + plot.w, y})}, false, view::Stroke::dashed,
            ui.colour(Token::err), ui.px(1.6F), ui.scale);
     const std::string words = ui.say("ui.plan.capacity", {{"memory", bytes_text(std::llround(bytes))}});
@@ -154,8 +159,9 @@ std::optional<std::size_t> plan_chart(Ui& ui, Memory& memory, const Planned& pla
     const Axes axes(plan, plot);
     scale(ui, axes, plot);
     ui.text({plot.x, plot.y + plot.h + 6 + line, plot.w, line},
-            view::elided(ui.measure, ui.say("ui.plan.axes"), Face::caption, plot.w), Face::caption,
-            Token::mute, Align::centre);
+            view::elided(ui.measure, ui.say(axes.is_logarithmic() ? "ui.plan.axes_log" : "ui.plan.axes"),
+                         Face::caption, plot.w),
+            Face::caption, Token::mute, Align::centre);
     capacity_line(ui, axes, plan.file.question.memory_bytes, plot);
     front_line(ui, axes, plan);
     // The keyboard has the list of layouts.

@@ -11,6 +11,7 @@
 #include "core/base/units.h"
 #include "core/estimate/layout_figures.h"
 #include "core/scenario/layout_scenario.h"
+#include "core/trace/simulated.h"
 
 namespace meshscope::panels {
 namespace {
@@ -43,7 +44,12 @@ std::vector<std::string> asked(const Ui& ui, const Planned& plan) {
                                  {"batch", q.global_batch},
                                  {"seq", q.shape.seq},
                                  {"stack", std::string(estimate::traits(q.stack).word)}}),
-        ui.say("ui.plan.tried", {{"tried", plan.plan.tried}, {"fitting", fitting}})};
+        ui.say("ui.plan.tried", {{"tried", plan.plan.tried},
+                                 {"fitting", fitting},
+                                 {"shown", static_cast<int64_t>(plan.layouts.size())}})};
+    if (fitting == 0)
+        lines.push_back(
+            ui.say("ui.plan.none_fits", {{"memory", bytes(plan.layouts.front().estimate->needed_bytes)}}));
     if (const std::string options = estimate::options_text(q); !options.empty())
         lines.push_back(ui.say("cli.plan.options", {{"options", options}}));
     return lines;
@@ -131,7 +137,16 @@ float open_button(Ui& ui, Memory& memory, const PlannedLayout& layout, Rect box)
                !refused && !ui.state.loading, Icon::play,
                refused ? ui.texts.text(*refused) : ui.say("ui.plan.open_about")))
         ui.act(session::OpenLayout{ui.state.layout});
-    return box.y + 40 + 8;
+    if (refused)
+        return paragraph(ui, box.x, box.y + 44, box.w, ui.texts.text(*refused), Face::caption, Token::mute) +
+               8;
+    float y = box.y + 40 + 8;
+    if (ui.state.layout == 0) return y;
+    const std::string beside = ui.say("ui.plan.compare");
+    if (button(ui, memory, "plan_compare", {box.x, y, std::min(box.w, button_width(ui, beside, false)), 36},
+               beside, ButtonLook::plain, !ui.state.loading))
+        ui.act(session::OpenLayout{ui.state.layout, true});
+    return y + 36 + 8;
 }
 
 /// The layouts, one a row, those that fit first: a press chooses one.
@@ -148,8 +163,9 @@ float layout_rows(Ui& ui, Memory& memory, const Planned& plan, Rect box) {
         const Touch t = touch(ui, memory, "plan_layout" + std::to_string(i), at, !ui.state.loading);
         if (i == ui.state.layout || t.hovered)
             ui.fill(at, i == ui.state.layout ? Token::accentbg : Token::raised, 6);
-        const std::string figures =
-            step_time_text(each.estimate->time.total_s()) + " · " + bytes(each.estimate->needed_bytes);
+        const std::string figures = batch_of(each.estimate->job) + " · " +
+                                    step_time_text(each.estimate->time.total_s()) + " · " +
+                                    bytes(each.estimate->needed_bytes);
         const float w = ui.width(figures, Face::mono_small);
         const std::string words =
             view::elided(ui.measure, estimate::layout_word(each.estimate->job), Face::body, at.w - w - 28);
@@ -191,7 +207,8 @@ float head(Ui& ui, Memory& memory, const Planned& plan, Rect box) {
                ButtonLook::plain, !ui.state.loading))
         ui.act(session::CloseDocument{});
     const float room = box.w - close_w - 16;
-    ui.text({box.x, box.y, room, title}, view::elided(ui.measure, plan.file.model, Face::lesson_title, room),
+    const std::string model = plan.file.model.substr(plan.file.model.find_last_of("/:") + 1);
+    ui.text({box.x, box.y, room, title}, view::elided(ui.measure, model, Face::lesson_title, room),
             Face::lesson_title, Token::text);
     float y = box.y + std::max(title, 36.0F) + 4;
     for (const std::string& line : asked(ui, plan))
@@ -259,6 +276,22 @@ void plan_page(Ui& ui, Memory& memory, Rect box) {
     const float y =
         chosen_column(ui, memory, plan, {at.x + kMargin, region.top() + 16, at.w - 2 * kMargin, at.h});
     region.content_ends(y + 16);
+}
+
+float beside_plan(Ui& ui, Memory& memory, float x, float y, float w) {
+    if (!ui.state.plan || !trace::is_dry(ui.state.document->trace->info)) return y;
+    const std::string words = ui.say("ui.plan.back");
+    if (button(ui, memory, "back_to_plan", {x, y, std::min(w, button_width(ui, words, true)), 38}, words,
+               ButtonLook::primary, true, Icon::previous))
+        ui.act(session::CloseDocument{});
+    y += 38 + 16;
+    const estimate::Layouted& of = *ui.state.plan->layouts[ui.state.layout].estimate;
+    return paragraph(ui, x, y, w,
+                     ui.say("ui.plan.estimated", {{"step", step_time_text(of.time.total_s())},
+                                                  {"exposed", share(of.time.exposed_s() / of.time.total_s())},
+                                                  {"memory", bytes(of.memory.total())}}),
+                     Face::caption, Token::soft) +
+           16;
 }
 
 std::string plan_told(const Ui& ui) {

@@ -248,8 +248,10 @@ struct Applier : RunActions {
         s.layout = a.layout;
         if (const auto why = scenario::why_no_scenario(s.plan->layouts[a.layout].estimate->job))
             effects.tell.push_back(*why);
-        else
+        else {
             effects.open_layout = a.layout;
+            effects.with_fastest = a.with_fastest && a.layout != 0;
+        }
     }
     void operator()(const ShowDocument& a) const {
         if (!a.of_plan) s.plan.reset();

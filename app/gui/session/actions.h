@@ -157,6 +157,7 @@ struct ChooseLayout {
 /// The modelled run of a layout of the plan is made and shown.
 struct OpenLayout {
     std::size_t layout;
+    bool with_fastest = false;  ///< beside the run of the plan's first layout
 };
 /// One more run beside those that are open.
 struct AddDocument {
@@ -289,6 +290,7 @@ struct Effects {
     std::vector<std::string> open;   ///< paths and lesson names
     std::optional<RunRequest> open_text;               ///< a scenario that no file holds, to be run and shown
     std::optional<std::size_t> open_layout;            ///< of the plan that is open
+    bool with_fastest = false;                         ///< that layout beside the plan's first
     std::optional<std::vector<std::string>> pictures;  ///< lessons whose pictures are wanted
     std::vector<OpenBeside> beside;  ///< the same, to stand beside what is open
     std::vector<Message> tell;       ///< what is to be told in a toast

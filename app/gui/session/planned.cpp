@@ -49,7 +49,8 @@ bool is_plan_file(const std::string& path) {
 std::shared_ptr<const Planned> load_plan(const std::string& path, const std::function<void()>& busy,
                                          const std::atomic<bool>* cancel) {
     auto planned = std::make_shared<Planned>();
-    planned->path = path;
+    std::error_code none;
+    planned->path = fs::absolute(path, none).lexically_normal().string();
     planned->name = fs::path(path).filename().string();
     planned->file = scenario::read_plan_file(path);
     int64_t told = 0;

@@ -42,13 +42,19 @@ void Session::open_retimed(std::shared_ptr<const Document> document, const std::
     add({profile, true, true, {}, {}, std::move(document)});
 }
 
-void Session::open_layout(std::shared_ptr<const Planned> plan, std::size_t layout) {
+void Session::open_layout(const std::shared_ptr<const Planned>& plan, std::size_t layout, bool with_fastest) {
     waiting_.clear();
-    const std::string name = estimate::layout_word(plan->layouts.at(layout).estimate->job);
-    Job job{name};
-    job.plan = std::move(plan);
-    job.layout = layout;
-    start(std::move(job));
+    const auto job_of = [&](std::size_t at) {
+        Job job{estimate::layout_word(plan->layouts.at(at).estimate->job)};
+        job.plan = plan;
+        job.layout = at;
+        return job;
+    };
+    start(job_of(layout));
+    if (!with_fastest) return;
+    Job fastest = job_of(0);
+    fastest.beside = fastest.look = true;
+    add(std::move(fastest));
 }
 
 void Session::cancel() {

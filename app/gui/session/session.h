@@ -66,8 +66,9 @@ class Session {
     void open_beside(const OpenBeside& next);
     /// Plays a run again under the profile in a file, to stand beside it.
     void open_retimed(std::shared_ptr<const Document> document, const std::string& profile);
-    /// Makes the modelled run of a plan's layout.
-    void open_layout(std::shared_ptr<const Planned> plan, std::size_t layout);
+    /// Makes the modelled run of a plan's layout, and beside it that of the plan's first.
+    void open_layout(const std::shared_ptr<const Planned>& plan, std::size_t layout,
+                     bool with_fastest = false);
     /// Gives up what is being opened and what waits; news() says so when it has stopped.
     void cancel();
     /// What happened since the last call. Errors are told in `language`.
