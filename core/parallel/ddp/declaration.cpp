@@ -89,11 +89,11 @@ void refuse_powersgd(const DdpOptions& ddp, const StrategyUse& use, std::vector<
 void refuse_dtype(const DdpOptions& ddp, const StrategyUse& use, std::vector<Refusal>& found) {
     if (ddp.hook != DdpHook::fp16_compress && ddp.hook != DdpHook::powersgd) return;
     const KeyValue dtype = use.value("dtype", "train");
-    const auto* const word = dtype.as<std::string>();
-    if (word == nullptr || *word != "bfloat16" || !use.sure("ddp_hook")) return;
+    const auto* const trained = dtype.as<std::string>();
+    if (trained == nullptr || *trained != "bfloat16" || !use.sure("ddp_hook")) return;
     Offer others{{}, 2};
-    for (const char* const word : {"allreduce", "bf16_compress"}) {
-        others.candidates.push_back({{"parallel.ddp_hook", std::string(word)}});
+    for (const char* const hook : {"allreduce", "bf16_compress"}) {
+        others.candidates.push_back({{"parallel.ddp_hook", std::string(hook)}});
         if (use.has("powersgd")) others.candidates.back().push_back({"parallel.powersgd", {}});
     }
     found.push_back(
