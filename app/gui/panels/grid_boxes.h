@@ -13,12 +13,11 @@ namespace meshscope::panels {
 /// Where the blocks of a grid stand in a picture of it. Positions are the picture's.
 class GridBoxes {
   public:
-    /// Cost: one pass over the picture's shapes, O(log blocks) each.
+    /// Cost: one pass over the picture's shapes, O(lanes + log blocks) each.
     GridBoxes(const session::MovableGrid& grid, const view::Picture& picture);
 
-    /// Nothing for a block that the picture does not show.
-    std::optional<view::Rect> of(std::size_t lane, std::size_t block) const { return boxes_[lane][block]; }
-    /// Round all blocks that are one action with this one, and next to it.
+    /// Round all blocks that are one action with this one, and next to it; nothing for a block that the
+    /// picture does not show.
     std::optional<view::Rect> round(std::size_t lane, std::size_t block) const;
     /// The lane and the block under a point.
     std::optional<std::pair<std::size_t, std::size_t>> at(view::Point point) const;
