@@ -1,4 +1,5 @@
 #include "core/run/sources.h"
+#include "core/base/joined.h"
 
 #include <algorithm>
 #include <cmath>
@@ -54,9 +55,7 @@ class FileCheck {
     /// The first of many stand for them.
     static std::string listed(const std::vector<std::string>& names) {
         constexpr std::size_t kShown = 12;
-        std::string text;
-        for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i)
-            text += (text.empty() ? "" : ", ") + names[i];
+        const std::string text = joined(std::span(names).first(std::min(names.size(), kShown)));
         return names.size() > kShown ? text + ", … (" + std::to_string(names.size()) + ")" : text;
     }
 

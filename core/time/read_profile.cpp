@@ -1,4 +1,5 @@
 #include "core/time/read_profile.h"
+#include "core/base/joined.h"
 
 #include <algorithm>
 #include <cmath>
@@ -125,10 +126,8 @@ class Reader {
         for (const auto& [key, value] : in) {
             if (std::ranges::find(keys, key.str()) != keys.end()) continue;
             if (refusals_.size() >= kMostUnknown) return;
-            std::string known;
-            for (const std::string_view each : keys) known += (known.empty() ? "" : ", ") + std::string(each);
             add(key.source(),
-                {"time.profile.unknown_key", {{"key", full(name, key.str())}, {"known", known}}});
+                {"time.profile.unknown_key", {{"key", full(name, key.str())}, {"known", joined(keys)}}});
             Refusal& refusal = refusals_.back();
             // One that several tables have is not misspelt; which of them was meant, nobody knows.
             const std::vector<std::string> tables = tables_of(key.str());
@@ -330,9 +329,7 @@ Profile named_profile(std::string_view name) {
         const std::string path = "core/time/profiles/" + std::string(name) + ".toml";
         return parse_profile(embedded::time_profiles(path), path);
     }
-    std::string known;
-    for (const std::string_view each : kNames) known += (known.empty() ? "" : ", ") + std::string(each);
-    throw InvalidArgument({"time.unknown_profile", {{"name", std::string(name)}, {"known", known}}});
+    throw InvalidArgument({"time.unknown_profile", {{"name", std::string(name)}, {"known", joined(kNames)}}});
 }
 
 Profile parse_profile(std::string_view text, const std::string& path) {

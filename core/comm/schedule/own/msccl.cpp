@@ -1,4 +1,5 @@
 #include "core/comm/schedule/own/msccl.h"
+#include "core/base/joined.h"
 
 #include <algorithm>
 #include <array>
@@ -103,8 +104,7 @@ class Reader {
                    (word == "reducescatter" && each.second == CollectiveOp::reduce_scatter);
         });
         if (found == kWords.end()) {
-            std::string known;
-            for (const auto& each : kWords) known += (known.empty() ? "" : ", ") + std::string(each.first);
+            const std::string known = joined(kWords, [](const auto& each) { return each.first; });
             mistake(root, {"msccl.collective", {{"found", std::string(word)}, {"known", known}}});
         } else {
             made_.op = found->second;
@@ -211,10 +211,7 @@ class Reader {
         const std::string_view word = node.attribute("type").value();
         const auto type = std::ranges::find(kTypes, word);
         if (type == kTypes.end()) {
-            std::string known;
-            for (const std::string_view each : kTypes)
-                known += (known.empty() ? "" : ", ") + std::string(each);
-            mistake(node, {"msccl.type", {{"found", std::string(word)}, {"known", known}}});
+            mistake(node, {"msccl.type", {{"found", std::string(word)}, {"known", joined(kTypes)}}});
         } else {
             made.type = static_cast<Msccl::Type>(type - kTypes.begin());
             if (sends(made.type) && block.send < 0)

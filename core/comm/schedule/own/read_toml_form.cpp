@@ -5,6 +5,7 @@
 #include <set>
 #include <span>
 
+#include "core/base/joined.h"
 #include "core/base/resolve_offers.h"
 #include "core/base/toml_text.h"
 #include "core/comm/schedule/own/mistakes.h"
@@ -26,12 +27,6 @@ constexpr std::array<CollectiveOp, 6> kCollectives{CollectiveOp::all_reduce,    
                                                    CollectiveOp::reduce_scatter, CollectiveOp::all_to_all,
                                                    CollectiveOp::broadcast,      CollectiveOp::reduce};
 constexpr std::size_t kMostPhases = 256, kMostMoves = 64;
-
-std::string list_of(Keys words) {
-    std::string list;
-    for (const std::string_view word : words) list += (list.empty() ? "" : ", ") + std::string(word);
-    return list;
-}
 
 /// A table of a file and its place, as place_of() writes it.
 struct Placed {
@@ -88,7 +83,7 @@ class FormReader {
             const toml::source_position at = key.source().begin;
             Refusal refusal{{{"algorithm.unknown_key", {{"key", where + std::string(key.str())}}},
                              {mistakes_.file(), static_cast<int>(at.line), static_cast<int>(at.column), -1},
-                             {"scenario.hint.known", {{"known", list_of(known)}}}},
+                             {"scenario.hint.known", {{"known", joined(known)}}}},
                             {},
                             {},
                             {}};
@@ -125,7 +120,7 @@ class FormReader {
         const toml::node* const node = root.get("collective");
         if (node == nullptr) {
             if (lacks(root, "collective"))
-                mistakes_.add(1, 1, {"algorithm.no_collective", {{"known", list_of(words)}}});
+                mistakes_.add(1, 1, {"algorithm.no_collective", {{"known", joined(words)}}});
             return;
         }
         made_.line = static_cast<int>(node->source().begin.line);
@@ -135,7 +130,7 @@ class FormReader {
             made_.op = *op;
         else
             unknown_word({&root, ""}, "collective",
-                         {"algorithm.collective", {{"found", word.value_or("?")}, {"known", list_of(words)}}},
+                         {"algorithm.collective", {{"found", word.value_or("?")}, {"known", joined(words)}}},
                          words);
     }
 
@@ -171,8 +166,7 @@ class FormReader {
             return std::nullopt;
         }
         if (made.expression.names_any(without)) {
-            std::string names;
-            for (const char each : without) names += (names.empty() ? "" : ", ") + std::string(1, each);
+            const std::string names = joined(without, [](char each) { return std::string(1, each); });
             mistake(*node, {"algorithm.expression.not_here", {{"key", std::string(key)}, {"names", names}}});
             return std::nullopt;
         }
@@ -269,7 +263,7 @@ class FormReader {
     void wrong_word(const Placed& in, const char* key, const std::string& found, Keys words) {
         unknown_word(
             in, key,
-            {"algorithm.word", {{"key", std::string(key)}, {"found", found}, {"known", list_of(words)}}},
+            {"algorithm.word", {{"key", std::string(key)}, {"found", found}, {"known", joined(words)}}},
             words);
     }
 
