@@ -11,11 +11,10 @@
 #include "core/base/error.h"
 #include "core/base/json_text.h"
 #include "core/estimate/layout_figures.h"
-#include "core/estimate/model_shape.h"
 #include "core/scenario/plan_json.h"
-#include "core/time/read_profile.h"
 #include "harness.h"
 #include "tests/folder.h"
+#include "tests/scenario/small_plan.h"
 #include "tests/test.h"
 #include "tests/thrown.h"
 
@@ -29,29 +28,15 @@ namespace {
 /// A file as `meshscope plan --json` writes it, of a model of 8 layers; of so much memory a GPU.
 std::string plan_file(const Folder& folder, int64_t gpus, double memory_bytes = 0, int64_t base_bits = 16,
                       double slower = 1, const char* profile = "h100") {
-    scenario::PlanFile file;
-    file.model = "small";
-    file.spec.kind = "llama";
-    file.spec.dim = 256;
-    file.spec.hidden = 512;
-    file.spec.layers = 8;
-    file.spec.vocab = 1024;
-    file.spec.seq = 4096;
-    file.spec.heads = 8;
-    file.spec.kv_heads = 4;
+    scenario::PlanFile file = test::small_plan(gpus);
     estimate::Question& q = file.question;
-    q.shape = *estimate::shape_of(file.spec);
-    q.gpus = gpus;
     q.base_bits = base_bits;
     q.lora_rank = base_bits == 4 ? 8 : 0;
-    q.profile = time::named_profile("h100");
+    if (memory_bytes > 0) q.memory_bytes = memory_bytes;
     q.profile.name = profile;
     for (double* figure :
          {&q.profile.flops_per_s, &q.profile.bfloat16_flops_per_s, &q.profile.memory_bytes_per_s})
         *figure /= slower;
-    estimate::Stated stated{.global_batch = 2 * gpus};
-    if (memory_bytes > 0) stated.memory_bytes = memory_bytes;
-    q = estimate::settled(q, stated);
     return folder.write("plan.json",
                         json_text(nlohmann::ordered_json{{"parameters", 1},
                                                          {"gpus", gpus},
@@ -85,9 +70,9 @@ struct Window : Harness {
         frames(2);
         const session::Effects effects = stage().take_effects();
         REQUIRE(effects.open_layout);
-        session.open_layout(state().plan, *effects.open_layout, effects.with_fastest);
+        session.open_layout(state().plan, *effects.open_layout);
         stage().act(session::ShowLoading{session::Loading{"layout"}});
-        wait(effects.with_fastest ? 2 : 1);
+        wait(effects.open_layout->with_fastest ? 2 : 1);
     }
 };
 
@@ -161,6 +146,14 @@ TEST_CASE("a layout of the chart opens as its modelled run, and closing leads ba
     app.open_layout();
     CHECK(app.state().runs.size() == 2);
     CHECK(app.state().view == view::ViewKind::compare);
+    // What is said of the run in front is the estimate of its own layout.
+    for (const int32_t beside : {0, 1}) {
+        app.stage().act(session::BringToFront{beside});
+        app.stage().act(session::SetView{view::ViewKind::timeline});
+        app.frames(2);
+        CHECK(app.state().document->layout == (beside == 0 ? 1 : 0));
+        CHECK(app.has_widget("back_to_plan"));
+    }
     app.stage().act(session::CloseDocument{});
     app.frames(3);
     // Arrows go from layout to layout.
@@ -214,11 +207,11 @@ TEST_CASE("a modelled run is timed on the plan's own hardware, whatever it is ca
     };
     const auto usual = planned(1, "h100"), mine = planned(10, "mine"), disguised = planned(10, "h100");
     const auto end_of = [](const auto& plan) {
-        return session::run_layout(*plan, 0, nullptr, nullptr)->modelled.end_ns;
+        return session::run_layout(plan, 0, nullptr, nullptr)->modelled.end_ns;
     };
     CHECK(end_of(mine) > 2 * end_of(usual));
     CHECK(end_of(mine) == end_of(disguised));
-    const auto document = session::run_layout(*mine, 0, nullptr, nullptr);
+    const auto document = session::run_layout(mine, 0, nullptr, nullptr);
     CHECK(document->hardware.name == "mine");
     CHECK(session::document_key(*document).empty());
 }
@@ -274,7 +267,7 @@ TEST_CASE("a layout whose base weights have 4 bits says why it has no modelled r
     Window app;
     app.open_plan(plan_file(folder, 2, 0, 4));
     CHECK(!app.has_widget("plan_open"));
-    const auto run = [&] { return session::run_layout(*app.state().plan, 0, nullptr, nullptr); };
+    const auto run = [&] { return session::run_layout(app.state().plan, 0, nullptr, nullptr); };
     CHECK(test::thrown_id(run) == "plan.no_scenario_4bit");
 }
 

@@ -9,42 +9,22 @@
 #include "core/base/error.h"
 #include "core/base/json_text.h"
 #include "core/estimate/layout_figures.h"
-#include "core/estimate/model_shape.h"
 #include "core/estimate/plan.h"
 #include "core/nn/model/counts.h"
 #include "core/scenario/layout_scenario.h"
 #include "core/scenario/named_model.h"
 #include "core/scenario/plan_json.h"
 #include "core/scenario/scenario.h"
-#include "core/time/read_profile.h"
 #include "tests/folder.h"
+#include "tests/scenario/small_plan.h"
 #include "tests/test.h"
 #include "tests/tree.h"
 
 using namespace meshscope;
 using namespace meshscope::scenario;
+using test::small_plan;
 
 namespace {
-
-PlanFile small_plan(int64_t gpus, estimate::Stack stack = estimate::Stack::torchtitan) {
-    PlanFile file;
-    file.model = "small";
-    file.spec.kind = "llama";
-    file.spec.dim = 256;
-    file.spec.hidden = 512;
-    file.spec.layers = 8;
-    file.spec.vocab = 1024;
-    file.spec.seq = 4096;
-    file.spec.heads = 8;
-    file.spec.kv_heads = 4;
-    estimate::Question& q = file.question;
-    q.shape = *estimate::shape_of(file.spec);
-    q.stack = stack;
-    q.gpus = gpus;
-    q.profile = time::named_profile("h100");
-    q = estimate::settled(q, {.global_batch = 2 * gpus});
-    return file;
-}
 
 std::string read_back(const std::string& text, const test::Folder& folder) {
     try {

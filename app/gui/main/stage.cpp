@@ -91,8 +91,8 @@ void Stage::key(window::KeyPress press) {
     const int right = step(Key::right, Key::left), down = step(Key::down, Key::up);
     if (!state_.document && state_.plan && !press.control && (right != 0 || down != 0)) {
         // On a plan's they go from layout to layout, down the list and up.
-        const std::size_t at = state_.layout, next = right + down > 0 ? at + 1 : at > 0 ? at - 1 : at;
-        act(session::ChooseLayout{next});
+        const bool on = right > 0 || down > 0;
+        if (on || state_.layout > 0) act(session::ChooseLayout{on ? state_.layout + 1 : state_.layout - 1});
         return;
     }
     if (!state_.document && !typing_ && !press.control && (right != 0 || down != 0)) {

@@ -289,7 +289,7 @@ class WindowLoop::Loop {
         for (const std::string& path : effects.open) session_.open(path);
         if (effects.open_text) session_.open(*effects.open_text);
         if (effects.open_layout && stage_.state().plan)
-            session_.open_layout(stage_.state().plan, *effects.open_layout, effects.with_fastest);
+            session_.open_layout(stage_.state().plan, *effects.open_layout);
         for (const session::OpenBeside& next : effects.beside) session_.open_beside(next);
         if (effects.stop_run) runner_.stop();
         if (effects.run) {

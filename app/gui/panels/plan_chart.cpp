@@ -29,7 +29,7 @@ double seconds_of(const PlannedLayout& layout) {
 class Axes {
   public:
     Axes(const Planned& plan, Rect plot) : plot_(plot), capacity_(plan.file.question.memory_bytes) {
-        low_ = high_ = plan.layouts.empty() ? 1 : seconds_of(plan.layouts.front());
+        low_ = high_ = seconds_of(plan.layouts.front());
         double most = 0;
         for (const PlannedLayout& each : plan.layouts) {
             low_ = std::min(low_, seconds_of(each));
@@ -75,8 +75,8 @@ class Axes {
 
   private:
     Rect plot_;
-    double capacity_, low_ = 0, high_ = 1, top_ = 1;
-    bool logarithmic_ = false;
+    double capacity_, low_, high_, top_;
+    bool logarithmic_;
 };
 
 void scale(Ui& ui, const Axes& axes, Rect plot) {

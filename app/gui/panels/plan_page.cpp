@@ -11,7 +11,6 @@
 #include "core/base/units.h"
 #include "core/estimate/layout_figures.h"
 #include "core/scenario/layout_scenario.h"
-#include "core/trace/simulated.h"
 
 namespace meshscope::panels {
 namespace {
@@ -71,8 +70,7 @@ Figures figures_of(const Ui& ui, const Planned& plan, const estimate::Layouted& 
         figures.push_back({"MFU", share(*mfu)});
     figures.push_back({ui.say("ui.plan.exposed"), share(t.exposed_s() / t.total_s())});
     if (of.job.layout.pp > 1) figures.push_back({ui.say("ui.plan.bubble"), share(t.bubble_s / t.total_s())});
-    figures.push_back({ui.say("ui.plan.batch"),
-                       std::to_string(of.job.micro_batches) + " × " + std::to_string(of.job.micro_batch)});
+    figures.push_back({ui.say("ui.plan.batch"), batch_of(of.job)});
     figures.push_back({ui.say("ui.plan.recompute"),
                        ui.say("cli.plan.recompute." + std::string(estimate::word(of.job.recompute)))});
     figures.push_back({ui.say("ui.plan.needed"), bytes(of.needed_bytes)});
@@ -194,8 +192,7 @@ float chosen_column(Ui& ui, Memory& memory, const Planned& plan, Rect box) {
     y = section_head(ui, box.x, y + 4, box.w, ui.say("ui.plan.memory"), "") + 8;
     y = memory_rows(ui, *chosen.estimate, {box.x, y, box.w, 0}) + 8;
     y = paragraph(ui, box.x, y, box.w, ui.say("ui.plan.estimates"), Face::caption, Token::mute) + 10;
-    y = layout_rows(ui, memory, plan, {box.x, y, box.w, 0});
-    return y;
+    return layout_rows(ui, memory, plan, {box.x, y, box.w, 0});
 }
 
 /// The plan's name and what was asked, and the way back; returns the y below.
@@ -253,7 +250,6 @@ void point_told(Ui& ui, const Planned& plan, std::size_t i) {
 void plan_page(Ui& ui, Memory& memory, Rect box) {
     ui.panel = "plan";
     const Planned& plan = *ui.state.plan;
-    if (plan.layouts.empty()) return;
     const bool two = box.w >= kTwoColumns;
     const float right = two ? std::clamp(box.w * 0.34F, 340.0F, 520.0F) : 0;
     {
@@ -279,13 +275,14 @@ void plan_page(Ui& ui, Memory& memory, Rect box) {
 }
 
 float beside_plan(Ui& ui, Memory& memory, float x, float y, float w) {
-    if (!ui.state.plan || !trace::is_dry(ui.state.document->trace->info)) return y;
+    const session::Document& document = *ui.state.document;
+    if (!document.plan || document.plan != ui.state.plan) return y;
     const std::string words = ui.say("ui.plan.back");
     if (button(ui, memory, "back_to_plan", {x, y, std::min(w, button_width(ui, words, true)), 38}, words,
                ButtonLook::primary, true, Icon::previous))
         ui.act(session::CloseDocument{});
     y += 38 + 16;
-    const estimate::Layouted& of = *ui.state.plan->layouts[ui.state.layout].estimate;
+    const estimate::Layouted& of = *document.plan->layouts[document.layout].estimate;
     return paragraph(ui, x, y, w,
                      ui.say("ui.plan.estimated", {{"step", step_time_text(of.time.total_s())},
                                                   {"exposed", share(of.time.exposed_s() / of.time.total_s())},
@@ -298,7 +295,6 @@ std::string plan_told(const Ui& ui) {
     const Planned& plan = *ui.state.plan;
     std::string text = plan.file.model + '\n';
     for (const std::string& line : asked(ui, plan)) text += line + '\n';
-    if (plan.layouts.empty()) return text;
     const PlannedLayout& chosen = plan.layouts[ui.state.layout];
     text += estimate::layout_word(chosen.estimate->job) + '\n';
     if (const std::string words = doubt(ui, plan, chosen); !words.empty()) text += words + '\n';

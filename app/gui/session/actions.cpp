@@ -248,15 +248,13 @@ struct Applier : RunActions {
         s.layout = a.layout;
         if (const auto why = scenario::why_no_scenario(s.plan->layouts[a.layout].estimate->job))
             effects.tell.push_back(*why);
-        else {
-            effects.open_layout = a.layout;
-            effects.with_fastest = a.with_fastest && a.layout != 0;
-        }
+        else
+            effects.open_layout = a;
     }
     void operator()(const ShowDocument& a) const {
-        if (!a.of_plan) s.plan.reset();
+        if (!a.document->plan) s.plan.reset();  // closing a layout's run leads back to its plan
         show(s, a.document);
-        if (a.of_plan) s.view = view::ViewKind::timeline;
+        if (a.document->plan) s.view = view::ViewKind::timeline;
         // Where the left column is folded nothing else would say so.
         if (const auto failed = static_cast<int64_t>(a.document->failed_checks.size()); failed > 0)
             effects.tell.push_back({"app.checks_failed", {{"checks", failed}}});

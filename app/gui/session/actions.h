@@ -144,7 +144,6 @@ struct OpenBeside {
 struct CloseDocument {};
 struct ShowDocument {
     std::shared_ptr<const Document> document;
-    bool of_plan = false;  ///< a layout of the plan that is open: closing it leads back there
 };
 /// A plan's chart takes the place of what is open.
 struct ShowPlan {
@@ -289,8 +288,7 @@ struct Effects {
     std::vector<std::string> copy;   ///< to the clipboard
     std::vector<std::string> open;   ///< paths and lesson names
     std::optional<RunRequest> open_text;               ///< a scenario that no file holds, to be run and shown
-    std::optional<std::size_t> open_layout;            ///< of the plan that is open
-    bool with_fastest = false;                         ///< that layout beside the plan's first
+    std::optional<OpenLayout> open_layout;             ///< of the plan that is open
     std::optional<std::vector<std::string>> pictures;  ///< lessons whose pictures are wanted
     std::vector<OpenBeside> beside;  ///< the same, to stand beside what is open
     std::vector<Message> tell;       ///< what is to be told in a toast

@@ -20,6 +20,7 @@ namespace meshscope::session {
 using scenario::Text;
 
 struct Document;
+struct Planned;
 
 /// A step of a lesson, ready to show: the numbers in its text are filled in from the trace.
 struct LessonStep {
@@ -107,6 +108,8 @@ struct Document {
     /// The lesson for whose step a variant's run is in front, with the lesson's steps and questions; null: a
     /// run of its own.
     std::shared_ptr<const Document> lesson;
+    std::shared_ptr<const Planned> plan;  ///< of whose layout this is the modelled run; null: of none
+    std::size_t layout = 0;
     bool end_is_taught = false;          ///< the lesson's own fault ends it: its steps lead there
     std::string path;                    ///< what it was opened from; "" for what was made otherwise
     /// The scenario's [compare]: what is opened beside it.

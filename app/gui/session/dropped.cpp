@@ -49,7 +49,7 @@ std::optional<bool> trace_file(const std::string& bytes) {
     return id == static_cast<uint32_t>(trace::kApplicationId);
 }
 
-std::string joined(const std::vector<int64_t>& numbers) {
+std::string shape_text(const std::vector<int64_t>& numbers) {
     std::string text;
     for (const int64_t n : numbers) text += (text.empty() ? "" : "x") + std::to_string(n);
     return text.empty() ? "1" : text;
@@ -72,7 +72,7 @@ std::optional<Dropped> checkpoint(const fs::path& folder) {
                          {{"name", found.filename().string()},
                           {"steps", int64_t{manifest.steps}},
                           {"strategy", manifest.strategy},
-                          {"mesh", joined(manifest.mesh_shape)}}};
+                          {"mesh", shape_text(manifest.mesh_shape)}}};
     } catch (const Error& damaged) {
         dropped.alone = damaged.message();
     }
@@ -114,6 +114,11 @@ bool is_text(const std::string& bytes) {
 bool is_database(const std::string& path) {
     const std::optional<std::string> bytes = head(path);
     return bytes && trace_file(*bytes).has_value();
+}
+
+bool is_plan_file(const std::string& path) {
+    const std::optional<std::string> bytes = head(path);
+    return bytes && scenario::begins_as_plan(*bytes);
 }
 
 Dropped look_at_drop(const std::string& path) {

@@ -26,4 +26,7 @@ Dropped look_at_drop(const std::string& path);
 /// Whether a file is one of SQLite's, as traces are, whatever its name is.
 bool is_database(const std::string& path);
 
+/// Whether a file is what `meshscope plan --json` writes, by its first bytes.
+bool is_plan_file(const std::string& path);
+
 }  // namespace meshscope::session

@@ -275,14 +275,18 @@ void show_run(LessonStep& step, const std::string& at, std::shared_ptr<const Doc
 
 std::shared_ptr<const Document> make_document(std::shared_ptr<const trace::Trace> trace, std::string name,
                                               const Scenario* scenario,
-                                              const std::map<std::string, std::string>& variants) {
+                                              const std::map<std::string, std::string>& variants,
+                                              const time::Profile* hardware) {
     auto document = std::make_shared<Document>();
     document->name = std::move(name);
     document->title = {trace->info.title_en, trace->info.title_zh};
     std::optional<Scenario> read;
     if (scenario == nullptr) read = scenario_of(trace->info);
     const Scenario* const of = read ? &*read : scenario;
-    if (of != nullptr) document->hardware = of->hardware;
+    if (hardware != nullptr)
+        document->hardware = *hardware;
+    else if (of != nullptr)
+        document->hardware = of->hardware;
     document->trace = std::move(trace);
     set_clocks(*document);
     const bool trains = of != nullptr && of->calls.empty();

@@ -14,11 +14,13 @@ namespace meshscope::session {
 /// A trace with its two clocks, ready to show; a lesson where `scenario` has one: its texts are read from the
 /// scenario's folder, its numbers, answers and events are asked of the trace. Throws InputError for a damaged
 /// lesson text, InvalidArgument for SQL that the trace cannot answer. Texts hold the marks that panels read:
-/// **strong**, `code`, [words](kind:target), "- " points, "| a | b |" rows, ``` blocks. `variant` gives the
-/// numbers of the lesson's variants, {{break.gathers}}; without it they stay as they stand.
+/// **strong**, `code`, [words](kind:target), "- " points, "| a | b |" rows, ``` blocks. `variants` gives the
+/// numbers of the lesson's variants, {{break.gathers}}; without it they stay as they stand. The modelled
+/// clock plays it under `hardware`; null: under the scenario's own.
 std::shared_ptr<const Document> make_document(std::shared_ptr<const trace::Trace> trace, std::string name,
                                               const scenario::Scenario* scenario,
-                                              const std::map<std::string, std::string>& variants = {});
+                                              const std::map<std::string, std::string>& variants = {},
+                                              const time::Profile* hardware = nullptr);
 
 /// Plays the document's record again under its hardware: both clocks of one whose times were not measured. Of
 /// a dry run some ranks may stand for all. Throws what time::modelled() throws.

@@ -7,10 +7,10 @@
 #include "app/gui/session/dropped.h"
 #include "app/gui/session/lesson_document.h"
 #include "app/gui/session/lessons.h"
-#include "app/gui/session/planned.h"
 #include "app/gui/session/session.h"
 #include "backends/registry.h"
 #include "core/base/error.h"
+#include "core/base/joined.h"
 #include "core/base/text_file.h"
 #include "core/run/run.h"
 #include "core/run/simulated_pipeline.h"
@@ -69,10 +69,9 @@ struct Variants {
 
 /// The keys that a variant changes: "parallel.schedule = \"GPipe\"".
 std::string changes_of(const scenario::Variant& variant) {
-    std::string text;
-    for (const scenario::VariantChange& change : variant.changes)
-        text += (text.empty() ? "" : ", ") + change.key + " = " + (change.value.empty() ? "–" : change.value);
-    return text;
+    return joined(variant.changes, [](const scenario::VariantChange& change) {
+        return change.key + " = " + (change.value.empty() ? "–" : change.value);
+    });
 }
 
 /// Runs the variants that the lesson's texts name a number of, or that a step shows.
@@ -98,9 +97,8 @@ Variants run_variants(const scenario::Scenario& scenario, const std::atomic<bool
             if (!answer.error) variants.numbers[name] = answer.text;
         if (!is_shown || !run.trace) continue;
         // On the hardware of the run beside which it stands.
-        const auto made = std::const_pointer_cast<Document>(make_document(run.trace, variant.id, nullptr));
-        made->hardware = scenario.hardware;
-        set_clocks(*made);
+        const auto made = std::const_pointer_cast<Document>(
+            make_document(run.trace, variant.id, nullptr, {}, &scenario.hardware));
         made->variant = variant.id;
         made->variant_changes = changes_of(variant);
         variants.shown[variant.id] = made;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "app/gui/session/lesson_document.h"
@@ -36,16 +35,6 @@ std::vector<PlannedLayout> charted(const estimate::Plan& plan) {
 
 }  // namespace
 
-bool is_plan_file(const std::string& path) {
-    std::error_code error;
-    if (!fs::is_regular_file(path, error)) return false;  // to open a pipe may wait for ever
-    std::ifstream in(path, std::ios::binary);
-    std::string head(4096, '\0');
-    in.read(head.data(), static_cast<std::streamsize>(head.size()));
-    head.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
-    return scenario::begins_as_plan(head);
-}
-
 std::shared_ptr<const Planned> load_plan(const std::string& path, const std::function<void()>& busy,
                                          const std::atomic<bool>* cancel) {
     auto planned = std::make_shared<Planned>();
@@ -65,23 +54,24 @@ std::shared_ptr<const Planned> load_plan(const std::string& path, const std::fun
     return planned;
 }
 
-std::shared_ptr<const Document> run_layout(const Planned& planned, std::size_t layout,
+std::shared_ptr<const Document> run_layout(const std::shared_ptr<const Planned>& planned, std::size_t layout,
                                            const std::function<void(int32_t, int32_t)>& progress,
                                            const std::atomic<bool>* cancel) {
-    const estimate::Job& job = planned.layouts.at(layout).estimate->job;
+    const estimate::Question& question = planned->file.question;
+    const estimate::Job& job = planned->layouts.at(layout).estimate->job;
     if (const auto why = scenario::why_no_scenario(job)) throw InvalidArgument(*why);
     const std::string name = estimate::layout_word(job);
     const scenario::Scenario scenario = scenario::parse_scenario(
-        scenario::layout_scenario(planned.file.question, planned.file.spec, job, kSteps), name + ".toml");
+        scenario::layout_scenario(question, planned->file.spec, job, kSteps), name + ".toml");
     run::DryOptions options;
     options.all_up_to = kRunWhole;
     options.progress = progress;
     options.cancel = cancel;
-    const auto document = std::const_pointer_cast<Document>(
-        make_document(run::run_dry(scenario, options).trace, name, nullptr));
     // A profile of the plan's own is in no scenario.
-    document->hardware = planned.file.question.profile;
-    set_clocks(*document);
+    const auto document = std::const_pointer_cast<Document>(
+        make_document(run::run_dry(scenario, options).trace, name, nullptr, {}, &question.profile));
+    document->plan = planned;
+    document->layout = layout;
     return document;
 }
 

@@ -31,26 +31,25 @@ struct Planned {
     scenario::PlanFile file;
     estimate::Plan plan;
     /// Those that fit, the fastest first, then those that do not, by what they need; of layouts that differ
-    /// in little one. At most kMostFitting and all of the front, and kMostTooLarge.
+    /// in little one. At most kMostFitting and all of the front, and kMostTooLarge; never
+    /// empty.
     std::vector<PlannedLayout> layouts;
 };
 inline constexpr int64_t kMostFitting = 160, kMostTooLarge = 60;
 
-/// Whether a file is what `meshscope plan --json` writes, by its first bytes.
-bool is_plan_file(const std::string& path);
-
-/// Reads such a file and plans what it asks: its own answers may be fewer, or of another version. `busy` is
-/// called now and then meanwhile. Throws what scenario::read_plan_file() and estimate::plan() throw.
+/// Reads what `meshscope plan --json` wrote and plans what it asks: its own answers may be fewer, or of
+/// another version. `busy` is called now and then meanwhile. Throws what scenario::read_plan_file() and
+/// estimate::plan() throw.
 std::shared_ptr<const Planned> load_plan(const std::string& path, const std::function<void()>& busy,
                                          const std::atomic<bool>* cancel);
 
+inline constexpr int32_t kRunWhole = 8;
 /// The modelled run of a layout on the plan's own hardware: its scenario run without data (run::run_dry), two
 /// steps, ready to show; of more than kRunWhole ranks those that stand for all.
 /// Throws InvalidArgument where it is not written as a scenario (scenario::why_no_scenario()), InputError
 /// where the engine does not run it.
-inline constexpr int32_t kRunWhole = 8;
 std::shared_ptr<const Document> run_layout(
-    const Planned& planned, std::size_t layout,
+    const std::shared_ptr<const Planned>& planned, std::size_t layout,
     const std::function<void(int32_t ranks_done, int32_t ranks)>& progress, const std::atomic<bool>* cancel);
 
 }  // namespace meshscope::session

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "app/gui/session/dropped.h"
 #include "app/gui/session/lessons.h"
 #include "app/gui/session/planned.h"
 #include "app/gui/session/runner.h"
@@ -42,7 +43,7 @@ void Session::open_retimed(std::shared_ptr<const Document> document, const std::
     add({profile, true, true, {}, {}, std::move(document)});
 }
 
-void Session::open_layout(const std::shared_ptr<const Planned>& plan, std::size_t layout, bool with_fastest) {
+void Session::open_layout(const std::shared_ptr<const Planned>& plan, const OpenLayout& wanted) {
     waiting_.clear();
     const auto job_of = [&](std::size_t at) {
         Job job{estimate::layout_word(plan->layouts.at(at).estimate->job)};
@@ -50,8 +51,8 @@ void Session::open_layout(const std::shared_ptr<const Planned>& plan, std::size_
         job.layout = at;
         return job;
     };
-    start(job_of(layout));
-    if (!with_fastest) return;
+    start(job_of(wanted.layout));
+    if (!wanted.with_fastest || wanted.layout == 0) return;
     Job fastest = job_of(0);
     fastest.beside = fastest.look = true;
     add(std::move(fastest));
@@ -88,7 +89,7 @@ void Session::start(Job job) {
                                          const std::atomic<bool>* cancel) -> Opened {
             if (job.text) return {run_text(*job.text, progress, cancel), {}};
             if (job.retime) return {retimed(*job.retime, job.what), {}};
-            if (job.plan) return {run_layout(*job.plan, job.layout, progress, cancel), {}};
+            if (job.plan) return {run_layout(job.plan, job.layout, progress, cancel), {}};
             if (!job.beside && is_plan_file(job.what))
                 return {{},
                         load_plan(
@@ -136,7 +137,7 @@ void Session::show(const Opened& opened, std::vector<Action>& actions) {
         actions.push_back(AddDocument{document, job_.look});
         return;
     }
-    actions.push_back(ShowDocument{document, job_.plan != nullptr});
+    actions.push_back(ShowDocument{document});
     // A lesson says itself when the comparison is to be seen.
     for (const auto& next : document->compare)
         waiting_.push_back(

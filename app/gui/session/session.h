@@ -67,8 +67,7 @@ class Session {
     /// Plays a run again under the profile in a file, to stand beside it.
     void open_retimed(std::shared_ptr<const Document> document, const std::string& profile);
     /// Makes the modelled run of a plan's layout, and beside it that of the plan's first.
-    void open_layout(const std::shared_ptr<const Planned>& plan, std::size_t layout,
-                     bool with_fastest = false);
+    void open_layout(const std::shared_ptr<const Planned>& plan, const OpenLayout& wanted);
     /// Gives up what is being opened and what waits; news() says so when it has stopped.
     void cancel();
     /// What happened since the last call. Errors are told in `language`.

@@ -11,7 +11,6 @@
 #include "core/base/json_text.h"
 #include "core/base/replace_file.h"
 #include "core/base/text_file.h"
-#include "core/trace/simulated.h"
 
 namespace meshscope::session {
 namespace {
@@ -356,8 +355,7 @@ void write_settings(const std::string& path, const Settings& settings) {
 
 std::string document_key(const Document& document) {
     std::error_code error;
-    if (document.path.empty() && document.trace && trace::is_dry(document.trace->info))
-        return "";  // of a plan: many have one name
+    if (document.plan) return "";  // many layouts have one name
     if (document.path.empty() || !fs::exists(document.path, error)) return document.name;
     return fs::weakly_canonical(fs::absolute(document.path, error), error).string();
 }
