@@ -89,9 +89,9 @@ TEST_CASE("an order of one's own is really run, and trains as the schedule's own
     CHECK(recorded_order(*usual.trace, 0) == "F0 F1 B0 F2 B1 F3 B2 B3");
     CHECK(recorded_order(*other.trace, 0) == "F0 F1 F2 F3 B3 B2 B1 B0");
     CHECK(recorded_order(*other.trace, 1) == "F0 F1 F2 F3 B3 B2 B1 B0");
+    // The gradients of micro-batches are added up in another order: equal but for rounding, and
+    // whether the last bit shows in a loss depends on the processor and the compiler's options.
     check_equal(other, usual);
-    CHECK(other.trace->info.losses !=
-          usual.trace->info.losses);  // gradients of micro-batches are added up in their order
 }
 
 TEST_CASE("an order that keeps that of the backwards trains bit for bit as the schedule's own") {
