@@ -105,9 +105,12 @@ TEST_CASE("the palette lists each command that means something now, by both lang
         return false;
     };
     for (const Command& command : commands()) {
-        if (std::string(command.id) == "keys.palette") continue;
+        const std::string id = command.id;
+        if (id == "keys.palette") continue;
         INFO(command.id);
-        CHECK(has(palette_items(open, texts), command.id) == command.action(open).has_value());
+        // What would only open the palette again is no line of it.
+        CHECK(has(palette_items(open, texts), command.id) ==
+              (id != "keys.open_path" && command.action(open).has_value()));
         CHECK(has(palette_items(empty, texts), command.id) == command.action(empty).has_value());
     }
     CHECK(best(open, "memory") == "View: Memory");
@@ -124,6 +127,38 @@ TEST_CASE("the palette lists each command that means something now, by both lang
     CHECK(best(state, "uneven") == "Lesson · Uneven inputs");
     CHECK(best(state, "mine") == "Open again · mine.mscope");
     CHECK(best(state, "step 3").rfind("Step 3", 0) == 0);
+}
+
+TEST_CASE("Ctrl+O over an open run takes a path, which is opened in its place or beside it") {
+    Harness app;
+    app.open(test::lesson());
+    app.key(Key::o, false, true);
+    REQUIRE(app.state().palette);
+    app.type("/tmp/l.mscope");  // letters of keys, too: none of them is pressed
+    app.frames(2);
+    CHECK(app.state().language == view::Language::en);
+    app.key(Key::enter);
+    CHECK_FALSE(app.state().palette);
+    const Effects effects = app.stage().take_effects();
+    CHECK(effects.open == std::vector<std::string>{"/tmp/l.mscope"});
+    CHECK(app.state().document != nullptr);
+
+    std::vector<PaletteItem> items;
+    for (const char* words : {"memory", "a/b", "json", ".json", "step 3."}) {
+        offer_typed_path(items, words, app.state(), texts);
+        INFO(words);
+        CHECK(items.empty());
+    }
+    for (const char* path : {"~/mine", "./x", "../x", "my ring.toml", "plan.json", "allreduce.xml"}) {
+        offer_typed_path(items, path, app.state(), texts);
+        INFO(path);
+        REQUIRE(items.size() == 2);  // what an earlier text had put there is gone
+        CHECK(items[0].label.en == std::string("Open · ") + path);
+        CHECK(items[1].label.en == std::string("Open beside · ") + path);
+        CHECK(palette_matches(items, path) == std::vector<std::size_t>{0, 1});
+    }
+    offer_typed_path(items, "/x", AppState(), texts);
+    CHECK(items.size() == 1);  // beside nothing
 }
 
 TEST_CASE("Ctrl+K, a few letters and Enter do it, arrows choose, Escape leaves all as it was") {

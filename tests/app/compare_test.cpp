@@ -2,6 +2,7 @@
 // closed.
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "app/gui/main/state_dump.h"
@@ -69,6 +70,23 @@ TEST_CASE("a scenario's comparison is really run beside it, and the weights that
         const auto w = trace::compare_weights(state.runs[0]->trace->info, state.runs[i]->trace->info);
         CHECK(w.all.compared == 165);
         CHECK(w.all.agrees());
+    }
+}
+
+TEST_CASE("a file is one thing by its relative path, from the home folder and by its whole path") {
+    const Files files;
+    const std::filesystem::path whole = files.hsdp, folder = whole.parent_path();
+    const std::string relative = std::filesystem::relative(whole).string();
+    for (const std::string& path : {whole.string(), relative, "~/" + whole.filename().string()}) {
+        Session session({{}, folder.string()});
+        AppState state;
+        session.open(path);
+        wait_for(session, state, 1);
+        INFO(path);
+        REQUIRE(state.document);
+        CHECK(state.document->path == whole.string());
+        REQUIRE(state.remembered.recent.size() >= 1);
+        CHECK(state.remembered.recent.front().path == whole.string());
     }
 }
 

@@ -78,6 +78,9 @@ session::LessonFolders lesson_folders() {
         found.paths.push_back((program / from).lexically_normal().string());
     }
     found.paths.push_back("scenarios");
+    found.home = environment("HOME");
+    std::error_code none;
+    for (std::string& path : found.paths) path = std::filesystem::absolute(path, none).string();
     return found;
 }
 

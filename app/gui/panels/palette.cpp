@@ -28,11 +28,20 @@ void row(Ui& ui, Memory& memory, const session::PaletteItem& item, std::size_t i
     }
 }
 
+/// What is typed is a line of its own where it reads as a path.
+void offer_path(Ui& ui, Memory& memory) {
+    session::offer_typed_path(memory.palette_items, memory.fields["palette"], ui.state,
+                              [&](const std::string& id) {
+                                  return scenario::Text{ui.say(id), ui.say(id)};
+                              });
+}
+
 /// Does what the keyboard is on. Letters that came in the same frame as Enter were typed before it: what is
 /// meant is then the first that they find, not what stood there.
-void enter(Ui& ui, const Memory& memory, const std::vector<std::size_t>& found) {
-    const std::string& query = memory.fields.at("palette");
+void enter(Ui& ui, Memory& memory, const std::vector<std::size_t>& found) {
+    const std::string& query = memory.fields["palette"];
     const bool typed = query != memory.palette_query;
+    if (typed) offer_path(ui, memory);
     const std::vector<std::size_t> meant =
         typed ? session::palette_matches(memory.palette_items, query) : found;
     if (meant.empty()) return;
@@ -55,6 +64,7 @@ void palette(Ui& ui, Memory& memory, Rect box) {
         memory.palette_at = 0;
         memory.palette_query.clear();
     }
+    offer_path(ui, memory);
     const std::vector<std::size_t> found = session::palette_matches(memory.palette_items, query);
     if (query != memory.palette_query) memory.palette_at = 0;
     memory.palette_query = query;

@@ -242,7 +242,11 @@ std::vector<Command> others() {
          }},
         {"keys.open_path",
          {control(Key::o)},
-         [](const AppState& s) { return !s.document && !s.plan && !s.loading ? Done(AskPath{}) : Done(); }},
+         [](const AppState& s) {
+             if (s.loading) return Done();
+             // Over a run or a plan the list of commands takes the path: what is open stays until another is.
+             return s.document || s.plan ? Done(TogglePalette{}) : Done(AskPath{});
+         }},
     };
 }
 

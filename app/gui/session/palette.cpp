@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <string_view>
 
 #include "app/gui/session/commands.h"
@@ -48,7 +49,9 @@ int score_from(const std::vector<std::string>& wanted, const std::vector<std::st
 
 void add_commands(std::vector<PaletteItem>& items, const AppState& state, const BothTexts& texts) {
     for (const Command& command : commands()) {
-        if (std::string_view(command.id) == "keys.palette") continue;
+        // What only opens this list is no line of it.
+        const std::string_view id = command.id;
+        if (id == "keys.palette" || (id == "keys.open_path" && (state.document || state.plan))) continue;
         const auto action = command.action(state);
         if (!action) continue;
         const auto& keys = keys_of(command, state.remembered.keys);
@@ -111,12 +114,38 @@ std::vector<PaletteItem> palette_items(const AppState& state, const BothTexts& t
     return items;
 }
 
+bool reads_as_path(const std::string& query) {
+    const auto begins = [&](std::string_view with) { return query.starts_with(with); };
+    const auto ends = [&](std::string_view with) {
+        return query.size() > with.size() && query.ends_with(with);
+    };
+    return begins("/") || begins("./") || begins("../") || begins("~/") || ends(".mscope") || ends(".toml") ||
+           ends(".json") || ends(".xml");
+}
+
+void offer_typed_path(std::vector<PaletteItem>& items, const std::string& query, const AppState& state,
+                      const BothTexts& texts) {
+    std::erase_if(items, [](const PaletteItem& item) { return item.typed; });
+    if (!reads_as_path(query)) return;
+    const auto offer = [&](const char* id, const Action& action) {
+        const scenario::Text words = texts(id);
+        return PaletteItem{{words.en + " · " + query, words.zh + " · " + query}, "", action, true};
+    };
+    std::vector<PaletteItem> offers{offer("palette.open", OpenPath{query})};
+    if (state.document && state.runs.size() < kMostRuns)
+        offers.push_back(offer("palette.beside", OpenBeside{query, true, {}}));
+    items.insert(items.begin(), offers.begin(), offers.end());
+}
+
 std::vector<std::size_t> palette_matches(const std::vector<PaletteItem>& items, const std::string& query) {
     std::vector<std::size_t> found;
     std::vector<int> scores(items.size());
     for (std::size_t i = 0; i < items.size(); ++i) {
-        scores[i] = std::max({fuzzy_score(query, items[i].label.en), fuzzy_score(query, items[i].label.zh),
-                              fuzzy_score(query, items[i].note)});
+        if (items[i].typed)
+            scores[i] = std::numeric_limits<int>::max();
+        else
+            scores[i] = std::max({fuzzy_score(query, items[i].label.en),
+                                  fuzzy_score(query, items[i].label.zh), fuzzy_score(query, items[i].note)});
         if (scores[i] >= 0) found.push_back(i);
     }
     std::stable_sort(found.begin(), found.end(),

@@ -15,6 +15,21 @@ namespace meshscope::session {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+/// What is to be opened, so that it is one thing from every working folder: "~/" is the home folder, and a
+/// relative path of what exists is absolute. Names of lessons stay.
+std::string whole_path(const std::string& what, const std::string& home) {
+    const bool at_home = what.starts_with("~/") && !home.empty();
+    const fs::path path = at_home ? fs::path(home) / what.substr(2) : fs::path(what);
+    std::error_code none;
+    return at_home || (path.is_relative() && fs::exists(path, none))
+               ? fs::absolute(path, none).lexically_normal().string()
+               : what;
+}
+
+}  // namespace
+
 Session::Session(LessonFolders folders) : folders_(std::move(folders)) {}
 
 std::vector<LessonCard> Session::offers() const {
@@ -73,6 +88,7 @@ void Session::add(Job job) {
 void Session::start(Job job) {
     maker_.reset();  // waits for the one before to stop
     job_ = std::move(job);
+    if (!job_.plan && !job_.text) job_.what = whole_path(job_.what, folders_.home);
     const fs::path path = job_.what;
     shown_ = {};
     shown_.name = job_.plan                            ? job_.what

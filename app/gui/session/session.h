@@ -17,6 +17,7 @@ namespace meshscope::session {
 /// Folders that may hold lessons, in order; those that do not exist are skipped.
 struct LessonFolders {
     std::vector<std::string> paths;
+    std::string home{};  ///< what "~/" means in a path that is typed; empty: nothing
 };
 
 /// The lessons below those folders: sub-folders with a scenario.toml and lesson texts, by name.
