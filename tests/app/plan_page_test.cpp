@@ -282,6 +282,28 @@ TEST_CASE("a dropped plan is known by what is in it, and is laid beside nothing"
     CHECK(session::look_at_drop(other).kind == session::Dropped::Kind::nothing);
 }
 
+TEST_CASE("of a plan's page a picture is exported, and of nothing else is there a film") {
+    const Folder folder;
+    Window app;
+    app.key(window::Key::e, false, true);
+    CHECK_FALSE(app.state().export_sheet);  // the welcome page
+    app.open_plan(plan_file(folder, 2));
+    app.key(window::Key::e, false, true);
+    REQUIRE(app.state().export_sheet);
+    CHECK(app.state().export_sheet->path == "plan.png");
+    app.frames(2);
+    app.click(app.widget("export_go"));
+    app.frames(1);
+    const session::Effects wanted = app.stage().take_effects();
+    REQUIRE(wanted.exports.size() == 1);
+    CHECK(wanted.exports[0].path == "plan.png");
+    for (const char* other : {"plan.svg", "plan.mp4", "plan.html", "plan"}) {
+        app.stage().act(session::StartExport{other, false});
+        INFO(other);
+        CHECK(app.stage().take_effects().exports.empty());
+    }
+}
+
 TEST_CASE("no text of a plan's page overflows, wide and narrow, in both languages, up to 200 %") {
     const Folder folder;
     Window app;

@@ -23,6 +23,8 @@
 #include "app/gui/main/storyboard.h"
 #include "app/gui/main/window_loop.h"
 #include "app/gui/main/words.h"
+#include "app/gui/session/dropped.h"
+#include "app/gui/session/planned.h"
 #include "app/gui/session/session.h"
 #include "app/gui/session/settings.h"
 #include "app/gui/window/headless_context.h"
@@ -250,6 +252,7 @@ class Program {
     /// The same exporter as the window's, off screen. Ctrl-C ends it after the present frame; nothing is left
     /// then.
     int export_file(const Options& options) const {
+        if (session::is_plan_file(options.open)) return export_plan(options);
         auto document = load(options);
         ExportJob job;
         job.path = options.export_to;
@@ -281,15 +284,40 @@ class Program {
         job.frames_per_s = fps;
         std::optional<window::HeadlessContext> context;
         if (kind != ExportKind::svg && kind != ExportKind::html) context.emplace();
+        return write_export(std::move(job));
+    }
+
+    /// A picture of a plan's page, the fastest layout chosen.
+    int export_plan(const Options& options) const {
+        ExportJob job;
+        job.path = options.export_to;
+        session::Effects ignored;
+        for (const session::Action& action : first_actions(options, nullptr))
+            session::apply(job.state, action, ignored);
+        session::apply(job.state,
+                       session::ShowPlan{session::load_plan(
+                           options.open, [] {}, nullptr)},
+                       ignored);
+        if (!session::can_export(job.state, export_kind(job.path)))
+            throw InvalidArgument({"export.plan_format", {{"path", job.path}}});
+        job.width = options.width;
+        job.height = options.height;
+        job.frames = 1;
+        const window::HeadlessContext context;
+        return write_export(std::move(job));
+    }
+
+    int write_export(ExportJob job) const {
         g_polled = 1;
+        const std::string path = job.path;
         Exporter exporter(std::move(job), catalogue_, export_tools());
         const bool progress = isatty(STDERR_FILENO) == 1 && exporter.all() > 1;
         while (!exporter.step()) {
             if (progress) std::fprintf(stderr, "\r%d / %d", exporter.done(), exporter.all());
-            if (g_cancelled != 0) throw Cancelled({"export.cancelled", {{"path", options.export_to}}});
+            if (g_cancelled != 0) throw Cancelled({"export.cancelled", {{"path", path}}});
         }
         if (progress) std::fputs("\r", stderr);
-        tell({"ui.export.written", {{"path", options.export_to}}});
+        tell({"ui.export.written", {{"path", path}}});
         return 0;
     }
 

@@ -343,8 +343,10 @@ class WindowLoop::Loop {
         job.width -= job.width % 2;
         job.height -= job.height % 2;
         const bool part = s.range_end_ns > s.range_begin_ns;
-        job.from_ns = part ? s.range_begin_ns : 0;
-        job.to_ns = part ? s.range_end_ns : session::shown_clock(s)->end_ns;
+        if (s.document) {  // a plan's page has no time
+            job.from_ns = part ? s.range_begin_ns : 0;
+            job.to_ns = part ? s.range_end_ns : session::shown_clock(s)->end_ns;
+        }
         try {
             exporter_ = std::make_unique<Exporter>(std::move(job), catalogue_, around_.tools);
             const std::string absolute = std::filesystem::absolute(wanted.path, none).string();

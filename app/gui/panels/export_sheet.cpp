@@ -44,10 +44,11 @@ void export_sheet(Ui& ui, Memory& memory, Rect box) {
     const bool opened = shown != sheet.path;
     if (opened) path = shown = sheet.path;
     const auto kind = session::export_kind_of(path);
-    const int format = kind ? static_cast<int>(*kind) : -1;
+    const int format = kind && session::can_export(ui.state, *kind) ? static_cast<int>(*kind) : -1;
+    const bool run = ui.state.document != nullptr;
     std::string about, asked;
     if (format < 0)
-        about = ui.say("export.format", {{"path", path}});
+        about = ui.say(run ? "export.format" : "export.plan_format", {{"path", path}});
     else
         about = ui.say(std::string("ui.export.") + session::kExportEndings[format]);
     const bool exists = sheet.replaces && path == sheet.path;
@@ -66,8 +67,10 @@ void export_sheet(Ui& ui, Memory& memory, Rect box) {
     float y = card.y + 14;
     ui.text({x, y, inner, 32}, ui.say("ui.export"), Face::title, Token::text);
     y += 46;
-    const int chosen = segmented(ui, memory, "export_format", {x, y, inner, 40},
-                                 {"PNG", "SVG", "GIF", "MP4", "HTML"}, format);
+    const std::vector<std::string> formats =
+        run ? std::vector<std::string>{"PNG", "SVG", "GIF", "MP4", "HTML"} : std::vector<std::string>{"PNG"};
+    const float wide = run ? inner : inner / 5;
+    const int chosen = segmented(ui, memory, "export_format", {x, y, wide, 40}, formats, format);
     if (chosen >= 0) path = session::export_path(ui.state, session::kExportEndings[chosen]);
     y += 52;
     y = paragraph(ui, x, y, inner, about, Face::body, format < 0 ? Token::err : Token::soft) + 12;

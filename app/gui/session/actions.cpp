@@ -274,12 +274,13 @@ struct Applier : RunActions {
     void operator()(const SetReducedMotion& a) const { s.reduced_motion = a.reduced; }
     void operator()(const ToggleExport&) const {
         if (s.export_sheet) return s.export_sheet.reset();
-        if (!s.document || s.exporting) return;
+        if ((!s.document && !s.plan) || s.exporting) return;
         s.palette = s.key_sheet = false;
         s.export_sheet = ExportSheet{export_path(s, "png"), false};
     }
     void operator()(const StartExport& a) const {
-        if (!s.document || s.exporting) return;
+        const auto kind = export_kind_of(a.path);
+        if (!kind || !can_export(s, *kind) || s.exporting) return;
         effects.exports.push_back(a);
     }
     void operator()(const AskReplace& a) const { s.export_sheet = ExportSheet{a.path, true}; }

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string>
 
+#include "app/gui/session/planned.h"
 #include "app/gui/view/collective_view.h"
 
 namespace meshscope::session {
@@ -143,12 +144,17 @@ std::vector<std::string> command_words(const AppState& s) {
     return words;
 }
 
+bool can_export(const AppState& s, ExportKind kind) {
+    return s.document != nullptr || (s.plan != nullptr && kind == ExportKind::png);
+}
+
 std::string export_path(const AppState& s, const std::string& extension) {
-    std::string name = s.document ? s.document->name : "meshscope";
-    if (name.ends_with(".mscope")) name.resize(name.size() - 7);
+    std::string name = s.document ? s.document->name : s.plan ? s.plan->name : "meshscope";
+    for (const std::string_view ending : {".mscope", ".json"})
+        if (name.ends_with(ending)) name.resize(name.size() - ending.size());
     for (char& c : name)
         if (c == '/' || c == ' ') c = '_';
-    if (extension != "html") name += "-" + std::string(view::view_name(s.view));
+    if (extension != "html" && s.document) name += "-" + std::string(view::view_name(s.view));
     const std::string& folder = s.remembered.folder;
     return (folder.empty() ? "" : folder + "/") + name + "." + extension;
 }

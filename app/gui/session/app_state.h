@@ -295,7 +295,11 @@ Viewpoint viewpoint_of(const AppState& state);
 /// Empty without a document.
 std::vector<std::string> command_words(const AppState& state);
 
-/// Where an export of what is seen would go: FOLDER/NAME-VIEW.EXTENSION.
+/// Of a run all kinds, of a plan's page a picture, of the welcome page nothing.
+bool can_export(const AppState& state, ExportKind kind);
+
+/// Where an export of what is seen would go: FOLDER/NAME-VIEW.EXTENSION; of a plan's page
+/// FOLDER/NAME.EXTENSION.
 std::string export_path(const AppState& state, const std::string& extension);
 
 /// How much larger than `scale` presenting draws.
