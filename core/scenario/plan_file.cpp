@@ -188,8 +188,9 @@ PlanFile read_plan_file(const std::string& path) {
     const auto refuse_file = [&](Message message) {
         throw InputError({{std::move(message), {path, 0, 0, -1}, {}}});
     };
-    if (!root.is_object() || static_cast<int64_t>(text.size()) > kMostPlanBytes)
-        refuse_file({"plan.file.not_json", {}});
+    if (static_cast<int64_t>(text.size()) > kMostPlanBytes)
+        refuse_file({"plan.file.too_large", {{"most", kMostPlanBytes}}});
+    if (!root.is_object()) refuse_file({"plan.file.not_json", {}});
     if (!root.contains("question") || !root.at("question").is_object())
         refuse_file({"plan.file.no_question", {}});
     const json& question = root.at("question");

@@ -90,6 +90,7 @@ TEST_CASE("files that are no plan's question are refused with what is wrong with
     const test::Folder folder;
     CHECK(read_back("[1, 2]", folder) == "plan.file.not_json");
     CHECK(read_back("{", folder) == "plan.file.not_json");
+    CHECK(read_back("{}" + std::string(kMostPlanBytes, ' '), folder) == "plan.file.too_large");
     CHECK(read_back("{\"parameters\": 1, \"layouts\": []}", folder) == "plan.file.no_question");
     CHECK(read_back(plan_text([](auto&) {}), folder) == "read");
     for (const char* key : {"model", "model_toml", "profile_toml", "stack", "compiled", "lora_rank", "gpus",
