@@ -26,9 +26,26 @@ const parallel::Declaration* strategy_of(const Job& job) {
     return parallel::find_declaration(job.facts.text("strategy").value_or("none"));
 }
 
+/// Whether the scenario holds all in bfloat16, as the job wants it, with what that changes noted; else that
+/// it does not.
+bool keeps_bfloat16(Job& job) {
+    const parallel::Declaration* const strategy = strategy_of(job);
+    if (strategy == nullptr || !strategy->stores_bfloat16) {
+        unsaid(job, "dtype", {"jobs.why.float32_state", {}});
+        job.facts.remove("dtype");
+        return false;
+    }
+    // Only FSDP computes and reduces in other types than it keeps.
+    if (job.facts.text("strategy") != "fsdp2") return true;
+    if (job.facts.text("precision") != "bfloat16") unsaid(job, "precision", {"jobs.why.all_bfloat16", {}});
+    if (job.facts.text("reduce") == "float32") unsaid(job, "reduce", {"jobs.why.reduced_bfloat16", {}});
+    return true;
+}
+
 /// There is no float16 here.
 void adapt_precision(Job& job) {
     const std::string precision = job.facts.text("precision").value_or("float32");
+    if (job.facts.has("dtype") && keeps_bfloat16(job)) return;
     if (precision == "float32") return;
     if (precision != "bfloat16") return unsaid(job, "precision", {"jobs.why.half", {}});
     const Fact& known = *job.facts.find("precision");

@@ -214,7 +214,10 @@ void torchtitan_precision(const Table& root, Job& job) {
         training.take_word(key, fact, kTypes);
         fall_back(job, fact, std::string(fallback), (std::string("training.") + key).c_str());
     }
-    if (training.word("dtype", kTypes).value_or("float32") != "float32")
+    // Of the model as it is made: float32 is the scenario's own.
+    if (const auto type = training.word("dtype", kTypes).value_or("float32"); type == "bfloat16")
+        training.put("dtype", "dtype", type);
+    else if (type != "float32")
         training.unsaid("dtype", {"jobs.why.float32_state", {}});
     const Table model = root.table("model");
     model.unsaid_if_set("converters", {"jobs.why.eight_bits", {}});

@@ -137,6 +137,7 @@ void write_training(const Job& job, Writer& out) {
     out.fact("global_batch", "global_batch");
     out.fact("micro_batch", "micro_batch");
     if (!pipeline && job.facts.whole("accumulate").value_or(1) > 1) out.fact("accumulate", "accumulate");
+    out.fact("dtype", "dtype");
     out.fact("clip_norm", "clip_norm");
     if (job.facts.text("recompute").value_or("none") != "none") out.fact("recompute", "recompute");
     out.table("optimizer");

@@ -331,6 +331,46 @@ TEST_CASE("replicas without shards are DDP in torchtitan's versions before 2026,
     CHECK(job.facts.text("recompute") == "none");
 }
 
+TEST_CASE("what torchtitan keeps in bfloat16 alone is kept so, and what that changes is said") {
+    const Folder folder;
+    const auto toml = [&](const std::string& training, const std::string& degrees) {
+        return read_job({folder.write("titan.toml",
+                                      "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\n"
+                                      "local_batch_size = 1\nseq_len = 64\n" +
+                                          training + "[parallelism]\n" + degrees)},
+                        {.world = 4});
+    };
+    const std::string shards = "data_parallel_shard_degree = -1\n",
+                      replicas = "data_parallel_shard_degree = 1\ndata_parallel_replicate_degree = 4\n",
+                      halved = "dtype = \"bfloat16\"\n";
+    const auto reasons = [](const Job& job) {
+        std::vector<std::string> found;
+        for (const Unsaid& each : job.unsaid)
+            if (each.why.id.find("bfloat16") != std::string::npos || each.why.id == "jobs.why.float32_state")
+                found.push_back(each.why.id);
+        return found;
+    };
+    using Reasons = std::vector<std::string>;
+    const auto type = [](Job& job) {
+        return scenario::parse_scenario(made(job).text, "s.toml").parallel.precision.stored;
+    };
+    Job job = toml(halved + "mixed_precision_reduce = \"bfloat16\"\n", shards);
+    CHECK(type(job) == DType::bfloat16);
+    CHECK(reasons(job).empty());
+    job = toml(halved, shards);  // reduced in float32 unless said otherwise
+    CHECK(type(job) == DType::bfloat16);
+    CHECK(reasons(job) == Reasons{"jobs.why.reduced_bfloat16"});
+    job = toml(halved + "mixed_precision_param = \"float32\"\n", shards);
+    CHECK(type(job) == DType::bfloat16);
+    CHECK(reasons(job) == Reasons{"jobs.why.all_bfloat16", "jobs.why.reduced_bfloat16"});
+    job = toml(halved, replicas);  // as DDP has them, gradients are bfloat16, too
+    CHECK(type(job) == DType::bfloat16);
+    CHECK(reasons(job).empty());
+    job = toml("dtype = \"float16\"\n", shards);
+    CHECK(type(job) == DType::float32);
+    CHECK(reasons(job) == Reasons{"jobs.why.float32_state"});
+}
+
 TEST_CASE("torchtitan's first pipelines cut a batch into as many micro-batches as they say, or as stages") {
     const Folder folder;
     const auto micro = [&](const std::string& more) {
