@@ -52,7 +52,7 @@ class CollectivePicture {
     }
     float header();
     // What the hues and marks mean, in full or short words.
-    enum class Sign : uint8_t { owner, padding, complete, arriving, leaving };
+    enum class Sign : uint8_t { owner, padding, complete, partial, arriving, leaving };
     struct Entry {
         std::string words;
         Sign sign;

@@ -122,7 +122,17 @@ float CollectivePicture::header() {
     std::string words = p_.fit(titles, Face::body, right - after);
     // The legend stands beside the title, else on a line of its own. In low pictures it takes no line as long
     // as shorter words, of its own or of the title, make room for it.
-    const auto entries = legend(true), short_entries = legend(false);
+    // Where not all have room an arrow says what is sent, or dots how full a cell is.
+    const auto fitting = [&](bool all_words) {
+        auto made = legend(all_words);
+        for (const Sign sign : {Sign::leaving, Sign::partial}) {
+            if (legend_width(made) <= whole) break;
+            made = legend(all_words);
+            std::erase_if(made, [sign](const Entry& entry) { return entry.sign == sign; });
+        }
+        return made;
+    };
+    const auto entries = fitting(true), short_entries = fitting(false);
     const float w = legend_width(entries), w_short = legend_width(short_entries);
     const float gap = in_.size.height < 300 ? 16.F : 24.F;
     const auto room = [&](const std::string& title) {
@@ -163,7 +173,12 @@ std::vector<CollectivePicture::Entry> CollectivePicture::legend(bool full) const
             {p_.say("view.collective.complete" + brief, {arg("ranks", static_cast<int64_t>(s.ranks.size()))}),
              Sign::complete});
     if (!moves_origins(s.op) && s.rounds > 0 && in_.size.height >= 300) {
-        entries.push_back({p_.say("view.collective.arriving" + brief), Sign::arriving});
+        entries.push_back({p_.say("view.collective.partial"), Sign::partial});
+        const std::string how = how_received(s);
+        const bool replaces = full && (how == "copying" || how == "down");
+        entries.push_back(
+            {p_.say(replaces ? "view.collective.replacing" : "view.collective.arriving" + brief),
+             Sign::arriving});
         entries.push_back({p_.say("view.collective.leaving"), Sign::leaving});
     }
     return entries;
@@ -205,6 +220,10 @@ void CollectivePicture::draw_sign(const Entry& entry, Point centre) {
         }
         case Sign::complete:
             p_.rect(box, Token::ok, 3).fill_alpha = 0.42F;
+            return;
+        case Sign::partial:
+            p_.rect(box, Token::inset, 3);
+            p_.rect({box.x, box.y + box.h / 2, box.w, box.h / 2}, Token::accent, 3).fill_alpha = 0.36F;
             return;
         case Sign::arriving:
             p_.outline(box, Token::soft, 1.6F, 3).stroke_style = Stroke::dashed;
