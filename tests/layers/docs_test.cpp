@@ -20,7 +20,8 @@ std::string content(const fs::path& file) {
 
 /// The paths between backquotes that begin with a folder of the root.
 std::set<std::string> paths_in(const std::string& text) {
-    static const std::regex path("`((?:core|backends|app|tests|scenarios|docs)/[A-Za-z0-9_./-]*)`");
+    static const std::regex path(
+        "`((?:core|backends|app|tests|scenarios|docs|shaders|site)/[A-Za-z0-9_./-]*)`");
     std::set<std::string> found;
     for (std::sregex_iterator it(text.begin(), text.end(), path), end; it != end; ++it)
         found.insert((*it)[1]);

@@ -232,6 +232,7 @@ TEST_CASE("FSDP1 gathers the flat parameter, also for a rank that keeps nothing 
     for (const auto* s : find(picture, "run")) padding += s->pattern == view::Fill::hatch ? 1 : 0;
     CHECK(padding == 3);
     CHECK(test::says_part(picture, "6"));
+    CHECK(test::says_part(picture, "FlatParameter"));
     const auto facts = view::parameters_facts(run.at(whole.begin_ns, {400, 700}));
     CHECK(test::says_part(facts, "keeps none of it"));
 }
@@ -248,6 +249,9 @@ TEST_CASE("DDP sums a gradient with its bucket, ZeRO gathers after the update, o
     const Run zero("shape = [2]\nnames = [\"shard\"]\n[parallel]\ndata = \"zero1\"\n");
     const auto life = zero.life(0, 0, "net1.weight");
     CHECK(words(life).find("updating gathering") != std::string::npos);
+    Run third("shape = [3]\nnames = [\"shard\"]\n[parallel]\ndata = \"zero3\"\n");
+    third.selection.parameter = "net1.weight";
+    CHECK(test::says_part(view::parameters_view(third.at(third.clock.end_ns / 2)), "One flat array"));
     const Run one("shape = [1]\nnames = [\"shard\"]\n[parallel]\ndata = \"none\"\n");
     CHECK(words(one.life(0, 1, "net2.weight")) == "kept gradient updating");
 }

@@ -67,7 +67,7 @@ struct SelectParameter {
     std::string parameter;
     int64_t row = -1;
 };
-/// Moves what the traffic or the parameters view has selected: `rows` down, `columns` right.
+/// Moves what Traffic or Tensors has selected: `rows` down, `columns` right.
 struct MoveSelection {
     int rows, columns;
 };

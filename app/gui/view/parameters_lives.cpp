@@ -37,11 +37,13 @@ const trace::Event* ParametersPicture::gather() const {
     return kept == found->in_elements ? found : nullptr;
 }
 
-/// Whether the unit is one FlatParameter (FSDP1): cut as one long row of numbers, not each parameter by
-/// itself.
+/// Whether the unit is one FlatParameter (FSDP1, and ZeRO-3, whose units are the same): cut as one long row
+/// of numbers, not each parameter by itself.
 bool ParametersPicture::flat() const {
     const trace::Event* event = gather();
-    return event != nullptr && in_.trace.text(event->rule).starts_with("fsdp1.");
+    if (event == nullptr) return false;
+    const std::string_view rule = in_.trace.text(event->rule);
+    return rule.starts_with("fsdp1.") || rule.starts_with("zero3.");
 }
 
 float ParametersPicture::shards_height() const {
@@ -105,7 +107,11 @@ void ParametersPicture::shards(Rect box) {
     const std::vector<MessageArg> args{arg("shard", format_count(event.in_elements)), arg("ranks", n),
                                        arg("padding", format_count(padding)),
                                        arg("all", format_count(event.in_elements * n))};
-    const std::string full = p_.say(flat() ? "view.parameters.flat" : "view.parameters.shards", args);
+    const bool zero3 = in_.trace.text(event.rule).starts_with("zero3.");  // FlatParameter is FSDP1's word
+    const std::string full = p_.say(!flat() ? "view.parameters.shards"
+                                    : zero3 ? "view.parameters.flat.zero3"
+                                            : "view.parameters.flat",
+                                    args);
     const std::string words =
         p_.fit({full, p_.say("view.parameters.shards.short", args)}, Face::caption, box.w);
     p_.layer = kWords;
