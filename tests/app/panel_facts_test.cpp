@@ -27,6 +27,17 @@ TEST_CASE("the facts are copied as text") {
     CHECK(copied[0].find("220 B") != std::string::npos);
 }
 
+TEST_CASE("facts that are pictures end at the column's margin, as all others do") {
+    Harness app(1600, 1000);
+    app.open(test::lesson());
+    app.stage().act(session::SetView{view::ViewKind::memory});
+    app.frames(3);
+    float right = 0;
+    for (const auto& place : app.stage().memory().shapes)
+        if (place.id.kind == "sum") right = std::max(right, place.box.x + place.box.w);
+    CHECK(right == Approx(1600 - 24).margin(0.6));
+}
+
 TEST_CASE("the facts of every view are copied as text, those that are pictures too") {
     Harness app(1600, 1000);
     app.open(test::lesson());

@@ -74,6 +74,14 @@ class Way {
             }
         throw std::runtime_error("no question " + id);
     }
+    /// Every question of the lesson guessed and revealed, so that none hides what a place is for.
+    Way& answered(const std::string& guess = "0") {
+        const auto document = state_.document;
+        for (const auto& quiz : document->quizzes)
+            act(session::Guess{quiz.id, guess}).act(session::Reveal{quiz.id});
+        if (session::open_question(state_) != nullptr) throw std::runtime_error("a question is open still");
+        return *this;
+    }
     const AppState& state() const { return state_; }
     AppState& state() { return state_; }
 
@@ -166,10 +174,7 @@ std::vector<WindowPlace> make_places() {
     Way causal("77_cp");
     causal.step(3);
     add("attention_asked", Way(causal).within(3, "attention", 1, 0.5));
-    const auto document = causal.state().document;
-    for (const auto& quiz : document->quizzes)
-        causal.act(session::Guess{quiz.id, "0"}).act(session::Reveal{quiz.id});
-    add("attention_beside", causal.within(3, "attention", 1, 0.5));
+    add("attention_beside", causal.answered().within(3, "attention", 1, 0.5));
     add("attention_merge", Way(ring));
     add("attention_back", Way(ring).within(0, "attention.backward", 2, 0.5));
     add("attention_neighbours", other_way("neighbours").within(3, "attention", 2, 0.35));
@@ -180,8 +185,12 @@ std::vector<WindowPlace> make_places() {
     add("gather", Way(hsdp).step(1));
     add("groups", Way("12_device_mesh").step(3));
     Way slice("78_three_d");
-    for (const auto& quiz : slice.state().document->quizzes) slice.act(session::Reveal{quiz.id});
-    slice.view(ViewKind::mesh).act(session::SetSlice{"replicate,shard"}).act(session::BeRank{1}).settled();
+    slice.answered()
+        .view(ViewKind::mesh)
+        .act(session::SetSlice{"replicate,shard"})
+        .act(session::SelectRank{1})
+        .act(session::BeRank{1})
+        .settled();
     add("mesh_slice", slice);
     add("mesh_rank", Way("12_device_mesh").act(session::BeRank{5}).settled());
     add("mesh_illegal", Way("12_device_mesh").act(session::SetSlice{"tp,replicate"}).settled());
@@ -200,8 +209,7 @@ std::vector<WindowPlace> make_places() {
     add("peak", Way("66_true_peak").step(2));
     add("algorithms", Way("23_algorithms").step(1));
     Way five("23_algorithms");
-    for (const auto& quiz : five.state().document->quizzes)
-        five.act(session::Guess{quiz.id, "1"}).act(session::Reveal{quiz.id});
+    five.answered("1");
     add("algorithms_asked", Way("23_algorithms").step(4));
     add("algorithms_five", five.step(4).act(session::SelectChunk{0, 2}));
     add("algorithms_two", Way(five).step(2));

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string_view>
 
 #include "app/gui/panels/inline_text.h"
@@ -32,6 +33,19 @@ TEST_CASE("Latin breaks at spaces, Chinese between characters") {
     CHECK(wrap("one two three", 35) == std::vector<std::string>{"one two", "three"});
     CHECK(wrap("参数切开之后", 40) == std::vector<std::string>{"参数切开", "之后"});
     CHECK(wrap("rank 0 与 rank 1", 45) == std::vector<std::string>{"rank 0 与", "rank 1"});
+}
+
+TEST_CASE("a number stays with its rank, its unit and what it counts, where both fit") {
+    using Lines = std::vector<std::string>;
+    CHECK(wrap("到 rank 0 发出", 40) == Lines{"到", "rank 0", "发出"});
+    CHECK(wrap("sends 220 B, half", 45) == Lines{"sends", "220 B,", "half"});
+    CHECK(wrap("比第 1 步少", 40) == Lines{"比", "第 1 步", "少"});
+    CHECK(wrap("共有 50 个。", 35) == Lines{"共有", "50 个。"});
+    CHECK(wrap("when n = 2", 40) == Lines{"when n", "= 2"});
+    CHECK(wrap("220 Bytes", 40) == Lines{"220", "Bytes"});  // no unit
+    CHECK(wrap("rank 123456", 35) == Lines{"rank", "123456"});
+    const auto set = panels::set_text(TestMeasure(), {{Span::Look::plain, "到 rank 0 发出", ""}}, 40);
+    CHECK(std::ranges::any_of(set, [](const panels::TextRun& run) { return run.text == "rank 0"; }));
 }
 
 TEST_CASE("no line begins with a closing mark") {

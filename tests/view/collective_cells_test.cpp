@@ -30,6 +30,23 @@ std::size_t marks_of_adding(int32_t round) {
 
 }  // namespace
 
+TEST_CASE("hop by hop both halves of an all_reduce are named alike, by their names or by their marks") {
+    test::Toy toy;
+    toy.trace = test::one_collective(CollectiveOp::all_reduce, Algorithm::ring, 4, 256);
+    toy.clock = time::modelled(toy.trace, time::classroom());
+    std::size_t seen = 0;
+    for (float width = 700; width < 1500; width += 20) {
+        const auto picture = view::collective_view(toy.at(toy.clock.end_ns / 2, {width, 700}));
+        if (test::find(picture, "hop").empty()) continue;  // no room for it
+        const bool named = test::says(picture, "reduce_scatter") || test::says(picture, "all_gather");
+        const bool marked = test::says(picture, "RS") || test::says(picture, "AG");
+        INFO(width);
+        CHECK(named != marked);
+        ++seen;
+    }
+    CHECK(seen > 10);
+}
+
 TEST_CASE("a cell that is added to has a plus on its edge, one that is replaced has none") {
     for (int32_t round = 0; round < 3; ++round) CHECK(marks_of_adding(round) == 4);
     for (int32_t round = 3; round < 6; ++round) CHECK(marks_of_adding(round) == 0);

@@ -43,6 +43,9 @@ TEST_CASE(
                 const std::string exact = stand.texts.text(stand.end->what);
                 CHECK(std::count(facts.text_lines.begin(), facts.text_lines.end(), exact) == 1);
                 CHECK(view::end_advice(*stand.end).size() == 3);
+                for (const auto& shape : facts.shapes)  // a head's note is in its face
+                    if (shape.text == stand.texts.text(Message{"view.end.waits.certain", {}}))
+                        CHECK(shape.face == view::Face::caption);
                 for (const Message& line : view::end_advice(*stand.end))
                     CHECK(stand.texts.text(line).find("view.end") == std::string::npos);
             }
@@ -69,6 +72,40 @@ TEST_CASE("on the mesh the dead rank is crossed out and lines lead from those th
     // A rank waits from the begin of its call on.
     const int64_t first = view::stood_ns(stand.clock, stand.end->waits, 2);
     CHECK(who_waits(stand.mesh(size, first)) == std::vector<int64_t>{2});
+}
+
+TEST_CASE("the cursor runs through no word of a run that broke off, and a rank seen in part has its cross") {
+    const Stand stand(record_of(kHsdp));
+    std::size_t words = 0;
+    for (const float width : {656.F, 820.F, 1100.F})
+        for (int64_t part = 0; part <= 40; ++part) {
+            const time::Interval span = time::span_of_step(*stand.trace, stand.clock, stand.end->step);
+            const int64_t t = span.begin_ns + (stand.clock.end_ns - span.begin_ns) * part / 40;
+            const auto options = stand.step();
+            const auto picture = view::timeline_view(stand.at({width, 700}, t), options);
+            for (const auto* line : find(picture, "cursor")) {
+                if (line->kind != view::ShapeKind::line) continue;
+                const float x = line->points.front().x;
+                for (const auto& shape : picture.shapes) {
+                    const bool marks = shape.id.kind == "event" || shape.id.kind == "broke_off";
+                    if (shape.kind != view::ShapeKind::text || !marks || shape.box.y < line->points[0].y)
+                        continue;
+                    ++words;
+                    const float wide = stand.measure.width(shape.text, shape.face),
+                                left = shape.box.x + (shape.box.w - wide) / 2;
+                    INFO(shape.text << " at " << left << ", cursor at " << x);
+                    CHECK((x <= left || x >= left + wide));
+                }
+            }
+        }
+    CHECK(words > 1000);
+    // The lowest rank's lanes are cut by the picture's edge, its call's is not.
+    const auto whole = stand.timeline({656, 700});
+    const auto cross = find(whole, "broke_off", 3);
+    REQUIRE_FALSE(cross.empty());
+    const float below = cross.front()->box.y + cross.front()->box.h;
+    const auto low = stand.timeline({656, below + 20});
+    CHECK_FALSE(find(low, "broke_off", 3).empty());
 }
 
 TEST_CASE("a rank that has finished and one that is stuck look different") {

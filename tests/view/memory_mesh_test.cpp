@@ -238,6 +238,11 @@ TEST_CASE("lines break at spaces and between Chinese characters, never before a 
     for (const char c : joined)
         if (c != ' ') squeezed += c;
     CHECK(squeezed == without);
+    for (float width = 60; width < 260; width += 3)
+        for (const auto& line : painter.wrap(words, view::Face::body, width)) {
+            CHECK_FALSE(line.ends_with("12"));
+            CHECK_FALSE(line.starts_with("次"));
+        }
 }
 
 TEST_CASE(

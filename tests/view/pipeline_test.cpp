@@ -229,6 +229,8 @@ TEST_CASE("the grid's picture has each block at its place, and every text its ro
         }
         CHECK(find(picture, "cursor").size() == 2);
         CHECK(!find(picture, "block").empty());
+        CHECK_FALSE(test::says(picture, "0 ns"));  // the ruler has one unit, told once
+        CHECK(test::says(picture, slots ? "0" : "0 µs"));
         CHECK(
             test::says(picture, slots ? "33 slots, 24 of work on each rank, 9 idle: bubble 27.3 %" : "1F1B"));
         for (const view::Size size : {view::Size{640, 400}, view::Size{980, 620}, view::Size{1600, 900}})
@@ -237,6 +239,34 @@ TEST_CASE("the grid's picture has each block at its place, and every text its ro
                                           ran.measure)
                           .empty());
     }
+}
+
+TEST_CASE("the cursor runs through no word of the grid, wherever it stands") {
+    const Ran ran(scenario_text("1F1B", 4, 8));
+    std::size_t words = 0;
+    for (int64_t part = 1; part < 40; ++part)
+        for (const bool slots : {true, false}) {
+            view::PipelineOptions options;
+            options.slots = slots;
+            const auto picture =
+                view::pipeline_view(ran.at(ran.clock.end_ns * part / 80, {900, 500}), options);
+            const auto cursor = find(picture, "cursor");
+            REQUIRE_FALSE(cursor.empty());
+            for (const auto& shape : picture.shapes) {
+                if (shape.kind != view::ShapeKind::text || shape.face != view::Face::mono_small) continue;
+                // Two points a lane, its upper and its lower end.
+                for (std::size_t i = 0; i + 1 < cursor[0]->points.size(); i += 2) {
+                    const view::Point top = cursor[0]->points[i], low = cursor[0]->points[i + 1];
+                    if (shape.box.y + shape.box.h < top.y || shape.box.y > low.y) continue;
+                    ++words;
+                    const float wide = ran.measure.width(shape.text, shape.face),
+                                left = shape.box.x + (shape.box.w - wide) / 2;
+                    INFO(shape.text << " at " << left << ", cursor at " << top.x);
+                    CHECK((top.x <= left || top.x >= left + wide));
+                }
+            }
+        }
+    CHECK(words > 1000);
 }
 
 TEST_CASE("data parallelism inside the stages adds no blocks, and a run without pp has no grid") {

@@ -136,6 +136,8 @@ TEST_CASE(
     CHECK(test::find(early, "first").empty());
     const auto late = view::algorithms_view(stage.at(1), stage.options());
     CHECK(test::find(late, "first").size() == 1);
+    CHECK(test::says(late, "0 µs"));  // the ruler has one unit, told once
+    CHECK_FALSE(test::says(late, "0 ns"));
     view::AlgorithmsOptions asked = stage.options();
     asked.sums = false;
     const auto covered = view::algorithms_view(stage.at(1), asked);

@@ -214,7 +214,7 @@ float ended(Ui& ui, Memory& memory, Rect box, float y) {
     const view::RunEnd* end = told_end(ui);
     if (end == nullptr || ui.state.end_folded) return y;
     const view::Picture picture =
-        view::end_facts(view_input(ui, box.w - 8, box.h), *end, session::without_faults(ui.state));
+        view::end_facts(view_input(ui, box.w, box.h), *end, session::without_faults(ui.state));
     picture_panel(ui, memory, "end_facts", picture, {box.x, y});
     tab_stops(ui, memory, picture, {box.x, y}, kStops);
     return y + picture.height;
@@ -287,7 +287,7 @@ float event_facts(Ui& ui, Memory& memory, float x, float y, float w) {
 /// The view's own facts; nothing where they are those of an event.
 std::optional<view::Picture> facts_picture(Ui& ui, Memory& memory, Rect box) {
     const View& shown = view_of(ui.state.view);
-    return shown.facts == nullptr ? std::nullopt : shown.facts(ui, memory, {box.w - 8, box.h});
+    return shown.facts == nullptr ? std::nullopt : shown.facts(ui, memory, {box.w, box.h});
 }
 
 /// What the scene tells as text: copied before the facts.

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "app/gui/view/fitting.h"
+#include "app/gui/view/utf8.h"
 
 namespace meshscope::panels {
 namespace {
@@ -38,7 +39,9 @@ class Setter {
         for (size_t i = 0; i < spans.size(); ++i) {
             const std::string& text = spans[i].text;
             const bool whole = !spans[i].link.empty() && wide(i, text) <= width;
-            for (std::string& piece : whole ? std::vector<std::string>{text} : break_pieces(text))
+            const auto fits = [&](const std::string& piece) { return wide(i, piece) <= width; };
+            for (std::string& piece :
+                 whole ? std::vector<std::string>{text} : view::numbers_kept(break_pieces(text), fits))
                 pieces_.push_back({i, piece == "\n" ? " " : std::move(piece), 0, 0, 0});
         }
         std::erase_if(pieces_, [](const TextRun& piece) { return piece.text.empty(); });

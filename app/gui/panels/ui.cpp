@@ -4,6 +4,7 @@
 
 #include "app/gui/panels/inline_text.h"
 #include "app/gui/view/fitting.h"
+#include "app/gui/view/utf8.h"
 #include "app/gui/window/imgui_compat.h"
 #include "core/base/text.h"
 
@@ -92,7 +93,8 @@ std::vector<std::string> wrap(const view::TextMeasure& measure, const std::strin
                               float width) {
     std::vector<std::string> lines(1);
     float used = 0;
-    for (const std::string& piece : break_pieces(text)) {
+    const auto fits = [&](const std::string& piece) { return measure.width(piece, face) <= width; };
+    for (const std::string& piece : view::numbers_kept(break_pieces(text), fits)) {
         if (piece == "\n") {
             lines.emplace_back();
             used = 0;

@@ -9,6 +9,7 @@
 #include "app/gui/view/common.h"
 #include "app/gui/view/format.h"
 #include "app/gui/view/forms.h"
+#include "app/gui/view/timeline_layout.h"
 
 namespace meshscope::view {
 namespace {
@@ -198,13 +199,15 @@ void AlgorithmsPicture::ruler(float y) {
     }
     const double step = round_step(length_ * 84 / std::max(1.F, x1_ - x0_));
     bottom_ = y + p_.line_height(Face::mono_small) + 6 + row_ * static_cast<float>(rows_.size());
+    bool unit = true;  // the first number says it for all
     for (double t = 0; t <= length_ * 1.0001; t += step) {
         const float at = std::floor(x(std::llround(t))) + 0.5F;
         p_.layer = 0;
         p_.line({at, y + p_.line_height(Face::mono_small) + 4}, {at, bottom_}, Token::line);
         p_.layer = 5;
-        if (options_.sums)
-            p_.try_text(format_time(std::llround(t)), {at, y}, Face::mono_small, Token::mute, Align::centre);
+        if (options_.sums && p_.try_text(tick_words(std::llround(t), std::llround(step), unit), {at, y},
+                                         Face::mono_small, Token::mute, Align::centre))
+            unit = false;
     }
 }
 

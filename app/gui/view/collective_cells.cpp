@@ -319,6 +319,9 @@ bool draw_overview(Painter& p, const trace::Trace& trace, const trace::Collectiv
         std::floor(std::min({22.F, (column - 38) / static_cast<float>(std::max<std::size_t>(1, pieces)) - 3,
                              (box.h - title - head - pad - 10) / static_cast<float>(n) - 3}));
     if (now.rounds < 2 || cell < 7 || pieces == 0) return false;
+    // As wide as the column lets them, so that a fill is seen from afar.
+    const float wide =
+        std::clamp(std::floor((column - 38) / static_cast<float>(pieces)) - 3, cell, cell * 1.8F);
     const int base = p.layer;
     p.rect(box, Token::panel, 12).stroke = Token::line;
     p.layer = base + 1;
@@ -344,9 +347,12 @@ bool draw_overview(Painter& p, const trace::Trace& trace, const trace::Collectiv
         std::string kind;
         if (k > 0 && now.op == CollectiveOp::all_reduce) {
             const CollectiveOp half = reducing ? CollectiveOp::reduce_scatter : CollectiveOp::all_gather;
-            kind = p.fit(
-                {std::string(name(half)), op_mark(half)}, Face::caption,
-                std::max(column - 26 - p.width(label, Face::caption), p.width(op_mark(half), Face::caption)));
+            // Both halves by their names, or both by their marks.
+            const float room = column - 26 - p.width(label, Face::caption);
+            const bool names =
+                p.width(std::string(name(CollectiveOp::reduce_scatter)), Face::caption) <= room &&
+                p.width(std::string(name(CollectiveOp::all_gather)), Face::caption) <= room;
+            kind = names ? std::string(name(half)) : op_mark(half);
         }
         const float kind_w = kind.empty() ? 0 : p.width(kind, Face::caption) + 8;
         const std::string fitted = p.fit({label, std::to_string(k)}, Face::caption, column - 18 - kind_w);
@@ -359,7 +365,7 @@ bool draw_overview(Painter& p, const trace::Trace& trace, const trace::Collectiv
             p.symbol({x + 5, cy + cell / 2}, std::min(4.F, cell * 0.3F), static_cast<int64_t>(m));
             for (std::size_t c = 0; c < state.buffers[m].pieces.size(); ++c) {
                 const auto& piece = state.buffers[m].pieces[c];
-                const Rect at{x + 18 + static_cast<float>(c) * (cell + 3), cy, cell, cell};
+                const Rect at{x + 18 + static_cast<float>(c) * (wide + 3), cy, wide, cell};
                 p.rect(at, Token::ghost, 2);
                 if (moves_origins(now.op)) {
                     if (piece.from_count > 0)
@@ -370,10 +376,10 @@ bool draw_overview(Painter& p, const trace::Trace& trace, const trace::Collectiv
                 const float level =
                     cell * static_cast<float>(std::min<int32_t>(piece.from_count, static_cast<int32_t>(n))) /
                     static_cast<float>(n);
-                p.rect({at.x, at.y + cell - level, cell, level}, complete ? Token::ok : Token::accent, 2)
+                p.rect({at.x, at.y + cell - level, wide, level}, complete ? Token::ok : Token::accent, 2)
                     .fill_alpha = complete ? 0.9F : 0.55F;
                 if (complete && cell >= 10)
-                    p.tick({at.x + cell / 2, at.y + cell / 2}, cell * 0.45F, Token::ink);
+                    p.tick({at.x + wide / 2, at.y + cell / 2}, cell * 0.45F, Token::ink);
             }
         }
     }

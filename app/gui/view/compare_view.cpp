@@ -342,7 +342,9 @@ class Comparison {
         else
             event_bar(p_, e, box, id);
         const auto labels = event_labels(p_, run.trace, e);
-        const Rect room = cursor_ns_ < 0 || cursor_ns_ > end_ns_ ? box : aside(box, x(cursor_ns_));
+        Rect room = cursor_ns_ < 0 || cursor_ns_ > end_ns_ ? box : aside(box, x(cursor_ns_));
+        if (i > 0 && unlike_[i].verdict != Verdict::none && figures_[0].step_ns >= 0)
+            room = aside(room, x(figures_[0].step_ns));  // the first run's end
         if (const std::string words = p_.fit(labels, Face::caption, room.w - 8); !words.empty())
             event_bar_words(p_, e, room, words, Token::text,
                             e.kind == trace::EventKind::compute ? Token::compute : Token::none, id);
@@ -358,7 +360,7 @@ class Comparison {
         const int64_t base = figures_[0].step_ns, own = figures_[i].step_ns;
         if (base < 0 || own < 0) return;
         const float from = x(base), to = x(own), y = bottom - 14;
-        p_.layer = 1;  // under the bars, whose words it would cross
+        p_.layer = 1;  // under the bars
         p_.line({from, top + 6}, {from, bottom - 4}, Token::soft).stroke_style = Stroke::dashed;
         p_.layer = 4;
         const bool judged = unlike_[i].verdict == Verdict::better_or_worse;

@@ -88,18 +88,19 @@ bool MeshPicture::node_name(const Machine& machine, const std::string& words, co
     const Rect& all = machine.ranks;
     const float edge = std::max(machine.margin, q_.sliced ? kSheetEdge + 2 : 0.F);
     const float w = p_.width(words, Face::caption);
+    const float lead = line * 0.2F;  // above the letters, and below them
     const Point places[] = {{all.x - machine.margin, all.y - edge - line},
                             {all.x - machine.margin, all.y + all.h + edge},
                             {all.x + all.w + edge_of(at_.pitch_x) + 8, all.y + all.h / 2 - line / 2}};
     const auto put = [&](bool across) {
         return std::any_of(std::begin(places), std::end(places), [&](const Point& at) {
-            if (across != crossed({at.x - 2, at.y + 2, w + 4, line - 4}) ||
+            if (across != crossed({at.x - 2, at.y + lead, w + 4, line - 2 * lead}) ||
                 !p_.try_text(words, at, Face::caption, Token::mute, Align::left, id))
                 return false;
             if (!across) return true;
             // Where nothing else is left, a line stops at the name instead of running through it.
             p_.layer = kRanks;
-            p_.rect({at.x - 4, at.y, w + 8, line - 1}, Token::bg, 3, id);
+            p_.rect({at.x - 4, at.y + lead, w + 8, line - 2 * lead}, Token::bg, 3, id);
             p_.layer = kWords;
             return true;
         });

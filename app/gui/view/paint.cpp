@@ -151,7 +151,8 @@ std::string Painter::fit(const std::vector<std::string>& choices, Face face, flo
 std::vector<std::string> Painter::wrap(const std::string& words, Face face, float room) const {
     std::vector<std::string> lines;
     std::string current;
-    for (const auto& piece : break_pieces(words)) {
+    const auto fits = [&](const std::string& piece) { return width(piece, face) <= room; };
+    for (const auto& piece : numbers_kept(break_pieces(words), fits)) {
         if (piece == "\n") {
             lines.push_back(current);
             current.clear();

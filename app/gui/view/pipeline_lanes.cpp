@@ -103,7 +103,12 @@ void PipelinePicture::gap(const Shown& run, const PipelineLane& lane, int32_t wa
     const Rect box{x(from) + 1, bars.y, x(to) - x(from) - 2, bars.h};
     if (box.w < 1) return;
     draw_idle(p_, box, options_.sums ? words(to - from) : "",
-              run.front && waited >= 0 ? Id{"event", lane.rank, waited} : Id{});
+              run.front && waited >= 0 ? Id{"event", lane.rank, waited} : Id{},
+              beside_cursor(run, lane, box));
+}
+
+Rect PipelinePicture::beside_cursor(const Shown& run, const PipelineLane& lane, const Rect& box) const {
+    return run.front ? aside(box, cursor_x(*run.grid, lane)) : box;
 }
 
 void PipelinePicture::one(const Shown& run, const PipelineLane& lane, const PipelineBlock& block,
@@ -115,11 +120,12 @@ void PipelinePicture::one(const Shown& run, const PipelineLane& lane, const Pipe
     const BlockLook look{block.kind, block.microbatch, microbatches_};
     draw_block(p_, box, look, id);
     const std::string number = std::to_string(block.microbatch);
+    const Rect room = beside_cursor(run, lane, box);
     const std::string text = box.w < kLettersFrom ? std::string()
                                                   : p_.fit({block_letter(block.kind) + number, number},
-                                                           Face::mono_small, box.w - 2);
+                                                           Face::mono_small, room.w - 2);
     p_.layer = 3;
-    if (!text.empty() && p_.line_height(Face::mono_small) <= box.h + 4) label_block(p_, box, text, look, id);
+    if (!text.empty() && p_.line_height(Face::mono_small) <= box.h + 4) label_block(p_, room, text, look, id);
     const auto& selected = in_.selection.event;
     if (run.front && selected && in_.selection.event_rank == lane.rank && *selected >= block.first &&
         *selected <= block.last) {

@@ -114,16 +114,18 @@ void label_block(Painter& p, const Rect& box, const std::string& text, const Blo
             light ? Token::none : microbatch_hue(look.microbatch, look.of), id);
 }
 
-void draw_idle(Painter& p, const Rect& box, const std::string& length, const Id& id) {
+void draw_idle(Painter& p, const Rect& box, const std::string& length, const Id& id,
+               std::optional<Rect> room) {
     auto& shape = p.rect(box, Token::inset, 3, id);
     shape.pattern = Fill::hatch;
     shape.hatch = Token::line2;
     shape.stroke = Token::line2;
     shape.stroke_style = Stroke::dashed;
     const float w = p.width(length, Face::mono_small);
-    if (length.empty() || w + 6 > box.w || p.line_height(Face::mono_small) > box.h) return;
-    p.rect({box.x + (box.w - w) / 2 - 3, box.y + box.h / 2 - 8, w + 6, 16}, Token::inset, 3, id);
-    p.label(box, length, Face::mono_small, Token::mute, Token::none, id);
+    const Rect place = room.value_or(box);
+    if (length.empty() || w + 6 > place.w || p.line_height(Face::mono_small) > place.h) return;
+    p.rect({place.x + (place.w - w) / 2 - 3, place.y + place.h / 2 - 8, w + 6, 16}, Token::inset, 3, id);
+    p.label(place, length, Face::mono_small, Token::mute, Token::none, id);
 }
 
 void note_kinds(const PipelineGrid& grid, LegendOf& legend) {

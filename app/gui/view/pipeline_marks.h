@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 
 #include "app/gui/view/paint.h"
@@ -26,7 +27,9 @@ void draw_block(Painter& painter, const Rect& box, const BlockLook& look, const 
 void label_block(Painter& painter, const Rect& box, const std::string& text, const BlockLook& look,
                  const Id& id = {});
 /// Idle time: hatched, with its length where that has room.
-void draw_idle(Painter& painter, const Rect& box, const std::string& length, const Id& id = {});
+/// `room`: the part of it that has room for the words, where a line runs through it.
+void draw_idle(Painter& painter, const Rect& box, const std::string& length, const Id& id = {},
+               std::optional<Rect> room = {});
 
 struct LegendOf {
     int32_t microbatches = 1;

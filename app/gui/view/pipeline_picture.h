@@ -69,6 +69,10 @@ class PipelinePicture {
     void lane(const Shown& run, const PipelineLane& lane, float top);
     void lane_head(const Shown& run, const PipelineLane& lane, const Rect& bars);
     void held(const Shown& run, const PipelineLane& lane, const Rect& box, bool two);
+    /// Where the cursor stands in a lane of the run in front.
+    float cursor_x(const PipelineGrid& grid, const PipelineLane& lane) const;
+    /// The part of the box that has room for words: no line goes through them.
+    Rect beside_cursor(const Shown& run, const PipelineLane& lane, const Rect& box) const;
     void gap(const Shown& run, const PipelineLane& lane, int32_t waited, const Rect& bars, double from,
              double to);
     void one(const Shown& run, const PipelineLane& lane, const PipelineBlock& block, const Rect& bars);

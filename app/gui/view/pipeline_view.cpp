@@ -11,6 +11,7 @@
 #include "app/gui/view/pipeline_marks.h"
 #include "app/gui/view/pipeline_picture.h"
 #include "app/gui/view/timeline_bars.h"
+#include "app/gui/view/timeline_layout.h"
 
 namespace meshscope::view {
 namespace {
@@ -185,18 +186,24 @@ void PipelinePicture::title(const Shown& run, const Rect& box) {
     if (!fits.empty()) p_.text(fits, {left, y}, Face::title, Token::text);
     if (!fits.empty()) left += p_.width(fits, Face::title) + 20;
     const std::string said = options_.sums ? p_.fit({all, shorter}, Face::body, right - left) : std::string();
-    if (!said.empty()) p_.text(said, {right, y}, Face::body, Token::soft, Align::right);
+    // On the name's line: smaller letters stand lower in their own.
+    const float lower = (p_.line_height(Face::title) - p_.line_height(Face::body)) / 2 + 1;
+    if (!said.empty()) p_.text(said, {right, y + lower}, Face::body, Token::soft, Align::right);
 }
 
 void PipelinePicture::ruler(const PipelineGrid& grid, float top, float bottom) {
     const double step = round_step(widest_ * 64 / std::max(1.F, x1_ - x0_));
     const float y = top - p_.line_height(Face::mono_small) - 4;
+    bool unit = true;  // the first number says it for all
     for (double t = 0; t <= length(grid) * 1.0001; t += step) {
         const float at = std::floor(x(t)) + 0.5F;
         p_.layer = 0;
         p_.line({at, top}, {at, bottom}, Token::line);
         p_.layer = 5;
-        if (options_.sums) p_.try_text(words(t), {at, y}, Face::mono_small, Token::mute, Align::centre);
+        const std::string number =
+            options_.slots ? words(t) : tick_words(std::llround(t), std::llround(step), unit);
+        if (options_.sums && p_.try_text(number, {at, y}, Face::mono_small, Token::mute, Align::centre))
+            unit = false;
     }
 }
 
@@ -226,13 +233,17 @@ void PipelinePicture::end_line(const PipelineGrid& grid, float top, float bottom
                 Align::centre);
 }
 
+float PipelinePicture::cursor_x(const PipelineGrid& grid, const PipelineLane& lane) const {
+    const double at = options_.slots ? slot_at(lane, in_.cursor.t_ns)
+                                     : static_cast<double>(in_.cursor.t_ns - grid.span.begin_ns);
+    return std::clamp(x(at), x0_ - 1, x(length(grid)) + 1);
+}
+
 void PipelinePicture::cursor(const PipelineGrid& grid, float top) {
     p_.layer = 6;
     std::vector<Point> points;
     for (std::size_t l = 0; l < grid.lanes.size(); ++l) {
-        const double at = options_.slots ? slot_at(grid.lanes[l], in_.cursor.t_ns)
-                                         : static_cast<double>(in_.cursor.t_ns - grid.span.begin_ns);
-        const float px = std::clamp(x(at), x0_ - 1, x(length(grid)) + 1);
+        const float px = cursor_x(grid, grid.lanes[l]);
         const float y = top + static_cast<float>(l) * lane_;
         points.push_back({px, y + 2});
         points.push_back({px, y + lane_ - 2});

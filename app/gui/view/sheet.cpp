@@ -6,21 +6,22 @@ namespace meshscope::view {
 
 void Sheet::head(const std::string& words, const std::string& note, Id note_id) {
     const float line = p.line_height(Face::caption);
-    const float note_line = p.line_height(Face::mono_small);
+    const Face face = note_id.kind.empty() ? Face::caption : Face::mono_small;  // a link is a place in a file
+    const float note_line = p.line_height(face);
     const auto parts = p.wrap(words, Face::caption, width());
     for (std::size_t i = 0; i < parts.size(); ++i) {
         if (i > 0) y += line;
         p.text(parts[i], {x, y}, Face::caption, Token::mute);
     }
-    const float note_w = note.empty() ? 0 : p.width(note, Face::mono_small);
+    const float note_w = note.empty() ? 0 : p.width(note, face);
     const Token colour = note_id.kind.empty() ? Token::mute : Token::accent;
     const float last = parts.empty() ? 0 : p.width(parts.back(), Face::caption);
     if (!note.empty() && last + 16 + note_w <= width()) {
-        p.text(note, {right, y + (line - note_line) / 2}, Face::mono_small, colour, Align::right, note_id);
+        p.text(note, {right, y + (line - note_line) / 2}, face, colour, Align::right, note_id);
     } else if (!note.empty()) {
         y += line + 2;
-        for (const std::string& part : p.wrap(note, Face::mono_small, width())) {
-            p.text(part, {x, y}, Face::mono_small, colour, Align::left, note_id);
+        for (const std::string& part : p.wrap(note, face, width())) {
+            p.text(part, {x, y}, face, colour, Align::left, note_id);
             y += note_line;
         }
         y -= line;

@@ -63,7 +63,8 @@ void TimelineEnd::marks() {
     for (const int32_t rank : end_.ranks) {
         const float top = at_.axis.lanes_y + at_.block * (static_cast<float>(at_.row_of(rank)) -
                                                           std::round(scroll_y_ / at_.block));
-        if (top < at_.axis.lanes_y - 0.5F || top + at_.block > in_.size.height + 0.5F) continue;
+        // Of a rank that is seen in part the lane decides.
+        if (top < at_.axis.lanes_y - 0.5F || mark_y(rank, top) + kMark > in_.size.height) continue;
         mark(rank, top);
     }
 }
@@ -89,7 +90,7 @@ void TimelineEnd::mark(int32_t rank, float top) {
     const float from = x(at), middle = from + gap, y = mark_y(rank, top);
     p_.layer = 6;
     const Id id{"broke_off", rank};
-    p_.circle({middle, y}, 9, Token::panel, id).stroke = Token::err;
+    p_.circle({middle, y}, kMark, Token::panel, id).stroke = Token::err;
     p_.cross({middle, y}, 4, Token::err, 2);
     if (kind.empty()) return;
     const std::string id_of = "view.end.mark." + std::string(kind);
@@ -105,8 +106,11 @@ void TimelineEnd::mark(int32_t rank, float top) {
             places.push_back({from + 6, top + at_.pad + at_.lane_y(other) + at_.lane_height(other) / 2});
         }
         if (words == brief) places.push_back({from - 14 - w, y});
-        for (const Point place : places) {
-            if (place.x < at_.axis.x0 || place.x + w > far ||
+        // No line goes through the words: where the cursor would, they stand behind it.
+        const float now = x(in_.cursor.t_ns);
+        for (Point place : places) {
+            if (place.x - 3 < now + 1 && place.x + w + 3 > now - 1) place.x = now + 6;
+            if (place.x < at_.axis.x0 || place.x + w > far || place.y + high / 2 > in_.size.height ||
                 !p_.is_free({place.x, place.y - high / 2, w, high}))
                 continue;
             p_.rect({place.x - 3, place.y - high / 2, w + 6, high}, Token::panel, 3, id);
@@ -148,8 +152,9 @@ Rect TimelineEnd::open_bar(int32_t rank, const trace::Event& event, Rect box) {
     else if (event.id != stood.call)
         choices.push_back(p_.say("view.end.unended", {arg("unit", unit)}));
     choices.push_back(unit);
-    if (const std::string words = p_.fit(choices, Face::caption, box.w - 8); !words.empty())
-        event_bar_words(p_, event, box, words, Token::text, Token::none, id);
+    const Rect room = aside(box, x(in_.cursor.t_ns));
+    if (const std::string words = p_.fit(choices, Face::caption, room.w - 8); !words.empty())
+        event_bar_words(p_, event, room, words, Token::text, Token::none, id);
     return box;
 }
 

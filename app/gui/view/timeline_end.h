@@ -29,6 +29,7 @@ class TimelineEnd {
 
     /// The least length of a bar that never ended, so that its open end is seen.
     static constexpr float kLeast = 18;
+    static constexpr float kMark = 9;  // the cross' circle, its radius
 
     /// A word on the ruler, before its numbers. A run that failed stood still for as long as waiting can be
     /// seen, to the end of the clock.

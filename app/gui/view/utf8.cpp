@@ -1,5 +1,8 @@
 #include "app/gui/view/utf8.h"
 
+#include <algorithm>
+#include <cctype>
+
 namespace meshscope::view {
 namespace {
 
@@ -15,6 +18,43 @@ std::size_t length_of(unsigned char first) {
 bool closes(char32_t c) {
     constexpr std::u32string_view kMarks = U"，。！？：；）、》」』”’…—";
     return kMarks.find(c) != std::u32string_view::npos;
+}
+
+bool digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/// "55", "1,024", "3.20": nothing but a number.
+bool number(std::string_view piece) {
+    return !piece.empty() && digit(piece.front()) && digit(piece.back()) &&
+           std::ranges::all_of(piece, [](char c) { return digit(c) || c == ',' || c == '.'; });
+}
+
+/// What the number behind it belongs to: "rank 0", "第 1", "= 4".
+bool takes_number(std::string_view piece) {
+    constexpr std::string_view kWords[] = {"rank",  "ranks", "Rank", "Ranks", "step", "hop",
+                                           "stage", "chunk", "=",    "≈",     "第"};
+    return std::ranges::find(kWords, piece) != std::end(kWords);
+}
+
+/// A Chinese word for what is counted, with the marks behind it: "3 个", "第 1 步，".
+bool counts(std::string_view piece) {
+    constexpr std::u32string_view kWords = U"个步跳轮次格行列块层课份张台条种倍组项份对";
+    return !piece.empty() && kWords.find(code_point(code_points(piece).front())) != kWords.npos;
+}
+
+/// A unit, with the marks behind it: "B", "µs;", "%，".
+bool unit(std::string_view piece) {
+    constexpr std::string_view kUnits[] = {"B",   "KB",  "MB", "GB", "TB", "KiB", "MiB",
+                                           "GiB", "TiB", "ns", "µs", "ms", "s",   "%"};
+    return std::ranges::any_of(kUnits, [&](std::string_view name) {
+        if (!piece.starts_with(name)) return false;
+        const std::string_view rest = piece.substr(name.size());
+        return rest.empty() ||
+               (std::ispunct(static_cast<unsigned char>(rest.front())) != 0 && rest.front() != '/' &&
+                rest.front() != '_') ||
+               closes(code_point(code_points(rest).front()));
+    });
 }
 
 }  // namespace
@@ -51,6 +91,32 @@ char32_t code_point(std::string_view one) {
 bool is_wide(char32_t c) {
     return (c >= 0x2E80 && c <= 0x9FFF) || (c >= 0xF900 && c <= 0xFAFF) || (c >= 0xFF00 && c <= 0xFF60) ||
            (c >= 0x20000 && c <= 0x3FFFF);
+}
+
+std::vector<std::string> numbers_kept(std::vector<std::string> pieces,
+                                      const std::function<bool(const std::string&)>& fits) {
+    std::vector<std::string> out;
+    std::string last;  // the last piece as it was
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        const bool between = pieces[i] == " " && i > 0 && i + 1 < pieces.size() && !out.empty();
+        if (between) {
+            const std::string& next = pieces[i + 1];
+            const bool to_number = takes_number(last) && !next.empty() && digit(next.front());
+            const bool from_number = number(last) && (unit(next) || counts(next));
+            if (to_number || from_number) {
+                std::string joined = out.back() + " " + next;
+                if (fits(joined)) {
+                    out.back() = std::move(joined);
+                    last = next;
+                    ++i;
+                    continue;
+                }
+            }
+        }
+        last = pieces[i];
+        out.push_back(std::move(pieces[i]));
+    }
+    return out;
 }
 
 std::vector<std::string> break_pieces(std::string_view text) {

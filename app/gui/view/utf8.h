@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,5 +20,10 @@ bool is_wide(char32_t code);
 /// The pieces between which a line may break: Latin words, single spaces, single Chinese characters with the
 /// closing marks that must not begin a line, and "\n".
 std::vector<std::string> break_pieces(std::string_view text);
+
+/// Joins those pieces between which a reader would stumble over the line's end, where what they make passes
+/// `fits`: "rank 0", "912 B", "第 1 步". Cost: one call of `fits` for each that is joined.
+std::vector<std::string> numbers_kept(std::vector<std::string> pieces,
+                                      const std::function<bool(const std::string&)>& fits);
 
 }  // namespace meshscope::view

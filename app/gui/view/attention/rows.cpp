@@ -252,7 +252,7 @@ void AttentionPicture::work(std::size_t place, Part part, Rect box) {
         const std::string words =
             scene_.broke_off
                 ? ""
-                : p_.fit({p_.say("view.attention.done", {arg("done", format_flops(done)), arg("all", total)}),
+                : p_.fit({p_.say("view.attention.done_so_far", {arg("done", format_flops(done))}),
                           format_flops(done)},
                          Face::caption, part.w);
         if (!words.empty()) p_.text(words, {part.x, y}, Face::caption, Token::soft, Align::left, id);
