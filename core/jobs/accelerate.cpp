@@ -163,6 +163,7 @@ void read_megatron_block(const Table& root, Job& job) {
 
 void read_accelerate(const Document& document, Job& job, std::string& deepspeed_file) {
     job.program = "accelerate";
+    job.autocasts = true;
     const Table root(document, job);
     const std::optional<std::string> type = root.word("distributed_type", {{"NO", "none"},
                                                                            {"false", "none"},

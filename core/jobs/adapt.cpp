@@ -50,9 +50,7 @@ void adapt_precision(Job& job) {
     if (precision != "bfloat16") return unsaid(job, "precision", {"jobs.why.half", {}});
     const Fact& known = *job.facts.find("precision");
     const std::string strategy = job.facts.text("strategy").value_or("none");
-    // Without sharding these two leave it to torch.autocast.
-    const bool casts = job.program == "accelerate" || job.program == "torchtitan";
-    if (casts && (strategy == "ddp" || strategy == "none"))
+    if (job.autocasts && (strategy == "ddp" || strategy == "none"))
         unsaid(job, "precision", {"jobs.why.autocast", {}});
     job.facts.replace("param", precision, known.origin);
 }
@@ -69,8 +67,8 @@ void adapt_buckets(Job& job) {
     } else if (const auto elements = job.facts.whole("bucket_elements")) {
         job.facts.replace("bucket_cap_mb", static_cast<double>(*elements) * bytes / kMiB,
                           job.facts.find("bucket_elements")->origin);
-    } else if (job.program == "Megatron-LM") {
-        const int64_t own = std::max<int64_t>(40'000'000, 1'000'000 * job.facts.whole("dp").value_or(1));
+    } else if (job.least_bucket > 0) {
+        const int64_t own = std::max(job.least_bucket, job.bucket_a_rank * job.facts.whole("dp").value_or(1));
         job.facts.replace("bucket_cap_mb", static_cast<double>(own) * bytes / kMiB,
                           {Origin::Kind::fallback, job.program, "--ddp-bucket-size"});
     }

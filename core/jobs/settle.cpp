@@ -291,8 +291,7 @@ void settle_batch(Job& job) {
                         {"micro_batch", "accumulate", "dp"}, kMostSamples))
         return derive(job, "global_batch", *micro * *passes * dp,
                       product_text(facts, {"micro_batch", "accumulate", "dp"}));
-    // DeepSpeed's own default is part of the batch.
-    if (global && (facts.said("accumulate") || facts.find("accumulate")->origin.source == "DeepSpeed")) {
+    if (global && (facts.said("accumulate") || job.counts_default_accumulation)) {
         if (*global % (*passes * dp) != 0)
             return report(job, "global_batch",
                           {"jobs.batch",

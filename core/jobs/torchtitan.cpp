@@ -335,6 +335,7 @@ void settle_replicas(Job& job) {
 
 void read_torchtitan(const Document& document, Job& job) {
     job.program = "torchtitan";
+    job.autocasts = true;
     const Table root(document, job);
     read_torchtitan_model(document, root, job);
     torchtitan_degrees(root, job);
