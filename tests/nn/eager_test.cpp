@@ -197,7 +197,8 @@ TEST_CASE("a block of eager kernels keeps for backward, byte for byte, what PyTo
     }
 }
 
-TEST_CASE("torch.nn.RMSNorm's one kernel keeps what the engine's own norm keeps; silu's output is on top") {
+TEST_CASE(
+    "torch.nn.RMSNorm's one kernel keeps what the engine's own norm keeps, and silu's output is on top") {
     const Golden golden;
     const int64_t rows = golden.size("rows"), hidden = golden.size("hidden");
     const Held fused = block(golden, DType::bfloat16, {}),
