@@ -72,23 +72,23 @@ def parameter(*shape, dtype, trained=True):
 
 
 def llama_norm(x, weight):
-    """transformers' LlamaRMSNorm.forward."""
-    dtype = x.dtype
-    x = x.to(torch.float32)
-    variance = x.pow(2).mean(-1, keepdim=True)
-    x = x * torch.rsqrt(variance + 1e-5)
-    return weight * x.to(dtype)
+    """The operators of transformers' LlamaRMSNorm, in its order, with what it has names for held as long."""
+    kind = x.dtype
+    wide = x.to(torch.float32)
+    squares = wide.pow(2).mean(-1, keepdim=True)
+    wide = wide * torch.rsqrt(squares + 1e-5)
+    return weight * wide.to(kind)
 
 
 def gemma_norm(x, weight):
-    """transformers' Gemma3RMSNorm.forward."""
+    """The same of its Gemma3RMSNorm, which has names for neither squares nor sums."""
 
     def norm(wide):
         return wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-5)
 
-    output = norm(x.float())
-    output = output * (1.0 + weight.float())
-    return output.type_as(x)
+    made = norm(x.float())
+    made = made * (1.0 + weight.float())
+    return made.type_as(x)
 
 
 def norm_case(form, dtype, trained=True, input_grad=True):
@@ -107,20 +107,20 @@ def gate_case(dtype):
 
 
 def pairs(x, table):
-    """torchtitan's apply_rotary_emb, of queries."""
+    """The operators of torchtitan's apply_rotary_emb, of queries."""
     turned = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))
     return torch.view_as_real(turned * table).flatten(3).type_as(x)
 
 
 def halves(x, cos, sin):
-    """transformers' apply_rotary_pos_emb, of queries."""
+    """The operators of transformers' apply_rotary_pos_emb, of queries."""
 
-    def rotate_half(x):
-        x1 = x[..., : x.shape[-1] // 2]
-        x2 = x[..., x.shape[-1] // 2 :]
-        return torch.cat((-x2, x1), dim=-1)
+    def swapped(x):
+        half = x.shape[-1] // 2
+        first, second = x[..., :half], x[..., half:]
+        return torch.cat((-second, first), dim=-1)
 
-    return (x * cos) + (rotate_half(x) * sin)
+    return x * cos + swapped(x) * sin
 
 
 def rotary_case(dtype, by_halves):
