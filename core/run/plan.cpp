@@ -50,6 +50,11 @@ void refuse_dtype(const scenario::Scenario& scenario, const std::string& backend
     throw InvalidArgument({"run.dtype_backend", {{"backend", backend}}});
 }
 
+/// What takes the memory of another program's kernels computes nothing.
+void refuse_ops(const scenario::Scenario& scenario) {
+    if (scenario.ops.ops != nn::Ops::fused) throw InvalidArgument({"run.memory_ops", {}});
+}
+
 /// Of ranks that read no files.
 RunInputs without_files() {
     RunInputs inputs;
@@ -82,6 +87,7 @@ std::string backend_of(const scenario::Scenario& scenario, const RunOptions& opt
 RunPlan plan_run(const scenario::Scenario& scenario, const RunOptions& given) {
     RunOptions options = given;
     options.backend = backend_of(scenario, given);
+    refuse_ops(scenario);
     refuse_dtype(scenario, options.backend);
     mesh::DeviceMesh mesh = build_mesh(scenario);
     if (const int64_t ranks = scenario::world_size(scenario); ranks > kMostRunRanks)

@@ -126,6 +126,7 @@ std::optional<double> activation_formula(const scenario::Scenario& scenario) {
     const nn::ModelSpec& model = scenario.model;
     const bool llama = model.kind == "llama";
     if (!llama && model.kind != "gpt") return std::nullopt;
+    if (llama && scenario.ops.ops != nn::Ops::fused) return std::nullopt;  // its norms and gates keep more
     // The formula is that of plain blocks.
     if (model.query_width() != model.dim || model.qk_norm != nn::QkNorm::none ||
         model.norm_place != nn::NormPlace::before ||

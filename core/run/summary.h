@@ -51,8 +51,8 @@ memory::ModelState zero_formula(const scenario::Scenario& scenario);
 /// The activations that the model's blocks keep between forward and backward on a rank, by the count of arXiv
 /// 2205.05198 with this run's own batch, types, tensor and sequence parallelism and recomputation: bytes a
 /// block (memory::activation_bytes of BlockKept) × blocks, on a pipeline × the micro-batches that the first
-/// stage has under way (GPipe: all; 1F1B: one a stage). Nothing for models that are no transformers, and for
-/// the other schedules.
+/// stage has under way (GPipe: all; 1F1B: one a stage). Nothing for models that are no transformers, for the
+/// other schedules, and for llama of other kernels than the engine's.
 std::optional<double> activation_formula(const scenario::Scenario& scenario);
 
 }  // namespace meshscope::run

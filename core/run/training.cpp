@@ -44,6 +44,7 @@ Training::Training(const RunPlan& plan, const parallel::RankContext& context)
     if (const comm::ProcessGroup* const tp = context.along(mesh::Role::tp)) {
         parallel::TensorParallelOptions options = scenario.parallel.tensor;
         options.sum_each_norm = norms_lie_apart(tp->size());
+        options.eager_loss = scenario.ops.eager_loss();
         tensor_parallel_ = std::make_unique<parallel::TensorParallel>(context, options);
     }
     if (const comm::ProcessGroup* const cp = context.along(mesh::Role::cp); cp && cp->size() > 1)
@@ -73,6 +74,7 @@ std::unique_ptr<parallel::Strategy> Training::parallelize(nn::Model& part) const
     const Scenario& scenario = plan_.scenario;
     if (tensor_parallel_) tensor_parallel_->apply(part);
     if (context_parallel_) context_parallel_->apply(part);
+    nn::use_ops(part, scenario.ops);
     nn::checkpoint_layers(part, scenario.parallel.recompute);
     if (scenario.model.norm == nn::Norm::sync_batch) parallel::convert_sync_batch_norm(context_, part);
     return strategy_.make(context_, part, scenario.parallel);
@@ -91,6 +93,7 @@ parallel::StepLoss::Options Training::loss_options() const {
 std::unique_ptr<parallel::StepRunner> Training::make_runner() {
     const Scenario& scenario = plan_.scenario;
     if (strategy_.one_process) {
+        nn::use_ops(*model_, scenario.ops);
         nn::checkpoint_layers(*model_, scenario.parallel.recompute);
         return std::make_unique<parallel::DataParallel>(context_, *model_, rows_, scenario.accumulate,
                                                         loss_options());

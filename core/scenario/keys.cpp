@@ -20,6 +20,7 @@ constexpr Key kKeys[] = {
     {"", "optimizer", "table", "(none)"},
     {"", "mesh", "table", "(none)"},
     {"", "parallel", "table", "(none)"},
+    {"", "memory", "table", "(none)"},
     {"", "eval", "table", "(none)"},
     {"", "checkpoint", "table", "(none)"},
     {"", "record", "table", "(none)"},
@@ -113,6 +114,10 @@ constexpr Key kKeys[] = {
     {"parallel", "data", "string", "\"none\""},
     {"parallel", "algorithm", "string", "\"ring\""},
     // The rest of [train] and [parallel] is declared in core/parallel.
+
+    {"memory", "ops", "string", "\"fused\""},
+    {"memory", "norm", "string", "\"composed\""},
+    {"memory", "loss", "string", "\"composed\""},
 
     {"eval", "every", "integer", "required"},
     {"eval", "samples", "integer", "required"},

@@ -84,6 +84,13 @@ std::string train_text(const Job& job, int32_t steps) {
     return text;
 }
 
+/// Where the estimate's norms, gates and loss are eager PyTorch's. Its norms are torch.nn.RMSNorm, of one
+/// kernel.
+std::string memory_text(const Job& job) {
+    if (estimate::traits(job.stack).fused_kernels || job.compiled) return "";
+    return "[memory]\nops = \"pytorch\"\nnorm = \"kernel\"\n\n";
+}
+
 }  // namespace
 
 std::optional<Message> why_no_scenario(const Job& job) {
@@ -105,8 +112,8 @@ std::string layout_scenario(const estimate::Question& question, const nn::ModelS
     if (estimate::traits(job.stack).pads_vocab) spec.vocab_multiple = 128 * job.layout.tp;
     std::string text = "format = 1\n\n" + model_text(spec) + "\n" + train_text(job, steps) +
                        "\n[optimizer]\nkind = \"adamw\"\nlr = 0.0003\n\n" + mesh_text(job.layout) + "\n" +
-                       parallel_text(job) +
-                       "\n[hardware]\nranks_per_node = " + std::to_string(question.in_node()) + "\n";
+                       parallel_text(job) + "\n" + memory_text(job) +
+                       "[hardware]\nranks_per_node = " + std::to_string(question.in_node()) + "\n";
     const auto known = time::profile_names();
     if (std::ranges::find(known, question.profile.name) != known.end())
         text += "profile = " + toml_string(question.profile.name) + "\n";

@@ -16,9 +16,9 @@ std::optional<Message> why_no_scenario(const estimate::Job& job);
 
 /// A planned layout as a scenario that predict and the window can play: the model, the mesh in the order of
 /// neighbouring ranks (pp, replicate, shard, cp, tp), the strategy, bfloat16 beside float32 values that AdamW
-/// updates (with LoRA bfloat16 alone, as its frozen weights are), the GPUs of a node, and the profile where
-/// the program has it by that name. `steps` of the whole batch. Whether it can be played the scenario's
-/// reader says. why_no_scenario() must be nothing.
+/// updates (with LoRA bfloat16 alone, as its frozen weights are), eager PyTorch's kernels where the software
+/// has them, the GPUs of a node, and the profile where the program has it by that name. `steps` of the whole
+/// batch. Whether it can be played the scenario's reader says. why_no_scenario() must be nothing.
 std::string layout_scenario(const estimate::Question& question, const nn::ModelSpec& model,
                             const estimate::Job& job, int32_t steps);
 

@@ -389,7 +389,7 @@ class CallReader {
 }  // namespace
 
 bool read_calls(const Section& root, Scenario& s) {
-    for (const std::string_view key : {"model", "data", "train", "optimizer", "eval", "checkpoint"})
+    for (const std::string_view key : {"model", "data", "train", "optimizer", "memory", "eval", "checkpoint"})
         if (root.has(key))
             root.report_key(key,
                             {"scenario.keys_exclude", {{"key", std::string(key)}, {"other", "[[call]]"}}});

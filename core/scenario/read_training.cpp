@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/mesh/roles.h"
@@ -80,6 +81,19 @@ void read_dtype(const Section& root, const Section& train, Scenario& s) {
     if (!strategy.stores_bfloat16 && parallel.sure("data"))
         return train.report_key("dtype", {"scenario.dtype_strategy", {{"data", std::string(strategy.word)}}});
     s.parallel.precision = {DType::bfloat16, DType::bfloat16, DType::bfloat16};
+}
+
+/// [memory]: of which kernels layers and loss are made.
+void read_memory(const Section& root, Scenario& s) {
+    const Section memory = root.section("memory");
+    if (const auto ops = memory.word("ops", memory_ops()))
+        s.ops.ops = enumerator<nn::Ops>(memory_ops(), *ops);
+    for (const auto& [key, pieces] : {std::pair{"norm", &s.ops.norm}, std::pair{"loss", &s.ops.loss}}) {
+        if (const auto word = memory.word(key, memory_pieces()))
+            *pieces = enumerator<nn::Pieces>(memory_pieces(), *word);
+        if (memory.has(key) && s.ops.ops == nn::Ops::fused && memory.sure("ops"))
+            memory.report_key(key, {"scenario.memory_pieces", {{"key", memory.full(key)}}});
+    }
 }
 
 void read_optimizer(const Section& root, Scenario& s) {
@@ -211,6 +225,7 @@ bool read_training(const Section& root, Scenario& scenario) {
     check_ignored(root, scenario);
     check_frozen(root, scenario);
     read_dtype(root, train, scenario);
+    read_memory(root, scenario);
     read_evaluation(root, scenario);
     read_checkpoint(root, scenario);
     read_record(root, scenario);

@@ -13,6 +13,7 @@
 #include "core/comm/faults.h"
 #include "core/mesh/device_mesh.h"
 #include "core/nn/model.h"
+#include "core/nn/ops.h"
 #include "core/parallel/declaration.h"
 #include "core/scenario/variant.h"
 #include "core/time/profile.h"
@@ -122,6 +123,9 @@ struct Scenario {
         std::shared_ptr<const comm::OwnAlgorithm>
             own;  ///< Algorithm::own: the file, proved for the mesh's dims
     } parallel;
+
+    /// [memory]: whose kernels hold memory; any but the engine's own are run dry alone.
+    nn::OpsForm ops;
 
     struct Checkpoint {
         std::string folder;            ///< absolute; "" = none is saved

@@ -50,6 +50,14 @@ std::span<const std::string_view> train_dtypes() {
     static constexpr std::string_view kTypes[] = {"float32", "bfloat16"};
     return kTypes;
 }
+std::span<const std::string_view> memory_ops() {
+    static constexpr std::string_view kOps[] = {"fused", "pytorch"};
+    return kOps;
+}
+std::span<const std::string_view> memory_pieces() {
+    static constexpr std::string_view kPieces[] = {"composed", "kernel"};
+    return kPieces;
+}
 std::span<const std::string_view> norms() {
     return kNorms;
 }

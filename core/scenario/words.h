@@ -31,6 +31,8 @@ std::span<const std::string_view> profiles();
 std::span<const std::string_view> levels();
 std::span<const std::string_view> checkpoint_kinds();
 std::span<const std::string_view> train_dtypes();
+std::span<const std::string_view> memory_ops();     ///< in nn::Ops' order
+std::span<const std::string_view> memory_pieces();  ///< in nn::Pieces' order
 std::span<const std::string_view> samplers();
 std::span<const std::string_view> views();
 /// views(), and what they were called before.

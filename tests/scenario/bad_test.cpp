@@ -43,6 +43,11 @@ std::vector<BadScenario> cases() {
         {"a value where a table stands",
          "format = 1\nmesh = 4\n" + kTrain.substr(11),
          {"2:8 scenario.wrong_type"}},
+        // memory
+        {"kernels of nobody", kTrain + "[memory]\nops = \"eager\"\n", {"8:7 scenario.unknown_word"}},
+        {"PyTorch's norm among the engine's kernels",
+         kTrain + "[memory]\nnorm = \"kernel\"\n",
+         {"8:1 scenario.memory_pieces"}},
         // recomputation and evaluation
         {"an unknown recomputation", kTrain + "recompute = \"some\"\n", {"7:13 scenario.unknown_word"}},
         {"a unit inside of a layer that runs again as a whole",

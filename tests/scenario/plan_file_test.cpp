@@ -221,6 +221,24 @@ TEST_CASE("every layout of a plan is a scenario of its ranks, batch and mesh") {
     }
 }
 
+TEST_CASE("a layout of eager software asks for PyTorch's kernels, a compiled one for ours") {
+    for (const bool compiled : {false, true})
+        for (const estimate::Stack stack : {estimate::Stack::torchtitan, estimate::Stack::megatron_core}) {
+            PlanFile file = small_plan(8, stack);
+            file.question.compiled = compiled;
+            const bool eager = !compiled && stack == estimate::Stack::torchtitan;
+            INFO(compiled << " " << estimate::traits(stack).word);
+            const estimate::Plan made = estimate::plan(file.question);
+            REQUIRE_FALSE(made.fitting.empty());
+            const estimate::Job& job = made.fitting.front().job;
+            REQUIRE_FALSE(why_no_scenario(job));
+            const std::optional<Scenario> read =
+                parse_scenario(layout_scenario(file.question, file.spec, job, 2), "layout.toml");
+            CHECK((read->ops.ops == nn::Ops::pytorch) == eager);
+            CHECK((read->ops.norm == nn::Pieces::kernel) == eager);
+        }
+}
+
 TEST_CASE("a layout with LoRA is a scenario whose frozen weights are bfloat16, as the estimate has them") {
     PlanFile file = small_plan(4);
     file.question.lora_rank = 16;

@@ -7,6 +7,7 @@
 #include "app/gui/view/code_view.h"
 #include "app/gui/view/source_location.h"
 #include "backends/registry.h"
+#include "core/run/dry.h"
 #include "core/run/run.h"
 #include "tests/test.h"
 #include "tests/view/picture_check.h"
@@ -63,6 +64,14 @@ std::vector<std::string> many_runs() {
             kLlama + mesh("2, 2", "\"shard\", \"cp\"", "data = \"fsdp2\"\ncp = \"alltoall\"\n"),
             kGpt + mesh("2", "\"cp\"", "cp = \"ulysses\"\n"),
             kCalls};
+}
+
+/// Run dry alone.
+std::vector<std::string> eager_runs() {
+    const std::string memory = "[memory]\nops = \"pytorch\"\n";
+    return {
+        kLlama + mesh("1", "\"shard\"", "data = \"fsdp2\"\nmixed_precision.param = \"bfloat16\"\n") + memory,
+        kLlama + mesh("2", "\"tp\"", "loss_parallel = true\n") + memory};
 }
 
 std::shared_ptr<const trace::Trace> trace_of(const std::string& text) {
@@ -181,6 +190,23 @@ TEST_CASE("every rule of the catalogue is named in the program's sources, and ev
                 CHECK(catalogue.find("op." + op + ".pytorch", language) != nullptr);
             }
         }
+    }
+}
+
+TEST_CASE("each kernel of eager PyTorch that a dry run records has words, and a place in the sources") {
+    const auto catalogue = i18n::Catalogue::embedded();
+    std::set<std::string> ops;
+    for (const std::string& text : eager_runs()) {
+        const auto trace = run::run_dry(scenario::parse_scenario("format = 1\n" + text, "test.toml")).trace;
+        for (const trace::Event& e : trace->ranks[0].events)
+            if (e.kind == trace::EventKind::compute) ops.insert(std::string(trace->text(e.name)));
+    }
+    CHECK(std::ranges::count_if(ops, [](const std::string& op) { return op.starts_with("aten::"); }) > 15);
+    for (const std::string& op : ops) {
+        INFO(op);
+        CHECK_FALSE(view::locations_of_op(op).empty());
+        for (const auto language : {i18n::Language::en, i18n::Language::zh})
+            CHECK(catalogue.find("op." + op + ".sentence", language) != nullptr);
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/nn/layers/common.h"
+#include "core/nn/layers/eager.h"
 
 namespace meshscope::nn {
 namespace {
@@ -122,7 +123,8 @@ Variable Attention::compute(Tape& tape, Variable x) {
     if (parts_.k_norm != nullptr) replace(k, parts_.k_norm->forward(tape, k));
     if (rope_)
         for (Variable* turned : {&q, &k})
-            replace(*turned, rotary(tape, *turned, form_.head_dim, *rope_, *positions_));
+            replace(*turned, eager ? eager_rotary(tape, *turned, form_.head_dim, rope_->halves)
+                                   : rotary(tape, *turned, form_.head_dim, *rope_, *positions_));
     const Variable mixed = core ? core(tape, q, k, v) : attention(tape, q, k, v, form_, *positions_);
     for (const Variable done : {q, k, v})
         if (done.id != mixed.id) tape.release(done);

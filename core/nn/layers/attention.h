@@ -65,6 +65,9 @@ class Attention final : public Layer {
     const AttentionForm& form() const { return form_; }
     const Positions& positions() const { return *positions_; }
 
+    /// Positions as eager_rotary(); see use_ops().
+    bool eager = false;
+
     /// What stands between the projections and wo; empty: attention(). Context parallelism puts its own
     /// here. It releases none of q, k, v.
     std::function<Variable(Tape&, Variable q, Variable k, Variable v)> core;

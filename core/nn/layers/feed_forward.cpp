@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/nn/layers/activation.h"
+#include "core/nn/layers/eager.h"
 
 namespace meshscope::nn {
 
@@ -53,8 +54,9 @@ GatedMlp::GatedMlp(std::string name, Linear* gate, Linear* up, Linear* down, Act
 }
 
 Variable GatedMlp::gated(Tape& tape, Variable gate, Variable up) const {
-    if (activation_ == Activation::silu) return silu_mul(tape, gate, up);
-    const Variable open = activated(tape, gate, activation_);
+    const bool is_silu = activation_ == Activation::silu;
+    if (is_silu && !eager) return silu_mul(tape, gate, up);
+    const Variable open = is_silu ? eager_silu(tape, gate) : activated(tape, gate, activation_);
     const Variable product = multiply(tape, open, up);
     tape.release(open);
     return product;

@@ -32,6 +32,9 @@ class GatedMlp final : public Layer {
     GatedMlp(std::string name, Linear* gate, Linear* up, Linear* down,
              Activation activation = Activation::silu);
 
+    /// Silu and the product are kernels of their own; see use_ops().
+    bool eager = false;
+
   protected:
     Variable compute(Tape& tape, Variable x) override;
 

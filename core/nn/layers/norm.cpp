@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/nn/layers/common.h"
+#include "core/nn/layers/eager.h"
 
 namespace meshscope::nn {
 namespace {
@@ -76,6 +77,7 @@ Tensor RmsNorm::factors(Tape& tape) const {
 }
 
 Variable RmsNorm::compute(Tape& tape, Variable x) {
+    if (eager) return eager_rms_norm(tape, x, *weight_, zero_centered_);
     const Tensor input = tape.value(x);
     const Tensor output = activation(tape, input.shape(), "output", input.dtype());
     const Tensor rstd = row_figures(tape, input, tensor::count(weight_->shape), "rstd");

@@ -34,6 +34,9 @@ class RmsNorm final : public Layer {
   public:
     RmsNorm(std::string name, Parameter* weight, double eps = 1e-5, bool zero_centered = false);
 
+    /// As eager_rms_norm(); see use_ops().
+    bool eager = false;
+
   protected:
     Variable compute(Tape& tape, Variable x) override;
 

@@ -177,7 +177,9 @@ void TensorParallel::connect_head(nn::Model& model, nn::Linear& head) {
     cut(head.weight(), 0);
     head.map_input = whole_input();
     if (options_.loss_parallel)
-        model.own_criterion = [&group, &head, &model](Tape& tape, Variable logits, const Tensor& targets) {
+        model.own_criterion = [&group, &head, &model, eager = options_.eager_loss](
+                                  Tape& tape, Variable logits, const Tensor& targets) {
+            if (eager) return eager_vocab_cross_entropy(tape, logits, targets, group);
             const nn::Box& box = head.weight().box;
             return vocab_cross_entropy(tape, logits, targets, box.first, box.whole.at(0), group,
                                        model.loss_form);

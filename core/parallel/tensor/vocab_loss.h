@@ -19,4 +19,11 @@ nn::Variable vocab_cross_entropy(nn::Tape& tape, nn::Variable logits, const tens
                                  int64_t first, int64_t classes, comm::ProcessGroup& group,
                                  const nn::LossForm& form = {});
 
+/// Its memory, kernels and collectives as PyTorch's loss_parallel has them, over log_softmax of float32
+/// logits (nn::Aten: no number is computed): keeps log_softmax's output in float32 and not the logits.
+/// Forward holds three times that at most beside the logits, backward four times. Source:
+/// torch/distributed/tensor/parallel/loss.py: _log_softmax, _nll_loss_and_log_softmax_backward.
+nn::Variable eager_vocab_cross_entropy(nn::Tape& tape, nn::Variable logits, const tensor::Tensor& targets,
+                                       comm::ProcessGroup& group);
+
 }  // namespace meshscope::parallel
