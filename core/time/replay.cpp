@@ -148,10 +148,10 @@ class Replay {
                 // A send that shared the queue could hold up the receive that its own receiver waits behind.
                 const bool joins =
                     !profile_.overlap && !(e.kind == EventKind::collective && is_point_to_point(e.op));
-                const Stream stream = joins ? Stream::compute : e.stream;
                 // A ring's exchange does not stand behind a pipeline's receive, which waits for a neighbour.
-                const int32_t group = stream == Stream::p2p ? e.group : -1;
-                const auto [before, is_first] = last.try_emplace({stream, group}, node);
+                const int32_t group = e.stream == Stream::p2p && !joins ? e.group : -1;
+                const auto [before, is_first] =
+                    last.try_emplace({joins ? Stream::compute : e.stream, group}, node);
                 if (!is_first) wait_for(node, before->second);
                 before->second = node;
             }
