@@ -12,15 +12,20 @@
 #include "app/cli/integer_option.h"
 #include "app/cli/mesh_request.h"
 #include "app/cli/model_argument.h"
+#include "app/cli/outputs.h"
 #include "app/cli/plan_tell.h"
 #include "app/cli/report.h"
 #include "app/cli/usage.h"
+#include "core/base/cause.h"
 #include "core/base/error.h"
 #include "core/base/joined.h"
 #include "core/base/json_text.h"
+#include "core/base/replace_file.h"
 #include "core/base/units.h"
+#include "core/estimate/layout_figures.h"
 #include "core/estimate/model_shape.h"
 #include "core/estimate/plan.h"
+#include "core/scenario/layout_scenario.h"
 #include "core/scenario/model_config.h"
 
 namespace meshscope::cli {
@@ -31,7 +36,7 @@ using namespace estimate;
 constexpr int64_t kMostListed = 1000;
 
 struct PlanArguments {
-    std::string model, gpu = "h100", stack = "torchtitan", only, report;
+    std::string model, gpu = "h100", stack = "torchtitan", only, report, scenario;
     int64_t gpus = 8, gpus_per_node = 8, lora = 0, base_bits = 16, top = 10;
     std::optional<int64_t> seq, global_batch;
     std::optional<double> price, memory_gib;
@@ -129,9 +134,27 @@ std::vector<std::string> inputs_of_plan(const PlanArguments& options) {
     return inputs;
 }
 
+/// The first layout as a scenario; where there is none, why.
+void write_layout(const Question& question, const Plan& made, const nn::ModelSpec& spec,
+                  const std::string& path, CommandContext& context) {
+    constexpr int32_t kSteps = 2;
+    const auto refuse = [&](const Message& why) {
+        context.err << "meshscope: " << context.text(why) << '\n';
+        context.exit_code = ExitCode::bad_input;
+    };
+    if (made.fitting.empty()) return refuse({"cli.plan.scenario_no_layout", {{"path", path}}});
+    const Job& job = made.fitting.front().job;
+    if (const auto why = scenario::why_no_scenario(job))
+        return refuse(with_cause({"cli.plan.scenario_refused", {{"path", path}}}, *why));
+    // Its first line is what such a file is known by (core/base/file_kind.cpp).
+    replace_file(path, "# meshscope scenario from a plan: " + layout_word(job) + "\n" +
+                           scenario::layout_scenario(question, spec, job, kSteps));
+}
+
 void run_plan(const PlanArguments& options, CommandContext& context) {
     context.json_errors = options.json;
     check_report_path(options.report, inputs_of_plan(options), options.force);
+    check_outputs({{options.scenario, FileKind::scenario}}, inputs_of_plan(options), options.force);
     PlanTelling telling;
     const Question question = question_of(options, telling);
     const Polling polling(context);
@@ -148,6 +171,7 @@ void run_plan(const PlanArguments& options, CommandContext& context) {
         if (!options.json) print_report(report, context.out);
     }
     if (options.json) context.out << json_text(plan_json(question, made, telling), 1) << '\n';
+    if (!options.scenario.empty()) write_layout(question, made, telling.spec, options.scenario, context);
 }
 
 }  // namespace
@@ -182,6 +206,8 @@ void add_plan_command(CLI::App& app, CommandContext& context) {
     command->add_option("--only", options->only, context.text("cli.plan.help.only"))->type_name("SIZES");
     command->add_option("--report", options->report, context.text("cli.plan.help.report"))
         ->type_name("FILE.md|html");
+    command->add_option("--scenario", options->scenario, context.text("cli.plan.help.scenario"))
+        ->type_name("FILE");
     command->add_flag("--force", options->force, context.text("cli.help.force"));
     command->add_flag("--json", options->json, context.text("cli.help.json"));
     command->callback([options, &context] { run_plan(*options, context); });

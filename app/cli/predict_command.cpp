@@ -376,9 +376,8 @@ void predict(const PredictArguments& options, CommandContext& context) {
             if (!scenario.expects_divergence) context.exit_code = ExitCode::diverged;
         }
         answer.measured = run::summarize(*result.trace, scenario.hardware, time::Absent::refused);
-        const time::Interval span =
-            time::span_of_step(*result.trace, time::measured(*result.trace), answer.measured->step);
-        answer.measured_step_ns = span.end_ns - span.begin_ns;
+        answer.measured_step_ns =
+            run::step_ns(*result.trace, time::measured(*result.trace), answer.measured->step);
     }
     if (options.json) return print_json(answer, context);
     context.out << context.text("cli.predict.head",

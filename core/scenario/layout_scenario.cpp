@@ -51,7 +51,7 @@ std::string mesh_text(const Layout& layout) {
     return "[mesh]\nshape = [" + shape + "]\nnames = [" + names + "]\n";
 }
 
-std::string parallel_text(const Job& job) {
+std::string parallel_text(const Job& job, int64_t gpus_per_node) {
     const Layout& l = job.layout;
     std::string text = "[parallel]\ndata = " + toml_string(data_of(l)) + "\n";
     if (l.pp > 1) {
@@ -67,6 +67,10 @@ std::string parallel_text(const Job& job) {
         if (l.sequence_parallel) text += "sequence_parallel = true\n";
         text += "loss_parallel = true\n";
     }
+    // Nor has it attention wait for all keys and values: they go round while blocks are computed.
+    if (l.cp > 1) text += "cp = \"alltoall\"\n";
+    // NCCL's rings leave a node over all of its adapters, our one ring over one of them.
+    if (l.ranks() > gpus_per_node) text += "algorithm = \"two_level\"\n";
     if (job.lora_rank > 0) return text;  // train_text() says it
     return text + "mixed_precision = { param = \"bfloat16\" }\n";
 }
@@ -97,6 +101,8 @@ std::optional<Message> why_no_scenario(const Job& job) {
     if (job.base_bits != 16) return Message{"plan.no_scenario_4bit", {}};
     if (job.lora_rank > 0 && data_of(job.layout) == "zero1") return Message{"plan.no_scenario_lora", {}};
     const Layout& l = job.layout;
+    if (const int64_t stages = l.pp * l.virtual_stages; stages > job.shape.layers)
+        return Message{"plan.no_scenario_stages", {{"stages", stages}, {"layers", job.shape.layers}}};
     if (l.pp > 1 && l.virtual_stages == 1 && job.micro_batches < l.pp)
         return Message{"plan.no_scenario_micro_batches", {{"batches", job.micro_batches}, {"pp", l.pp}}};
     return std::nullopt;
@@ -112,7 +118,7 @@ std::string layout_scenario(const estimate::Question& question, const nn::ModelS
     if (estimate::traits(job.stack).pads_vocab) spec.vocab_multiple = 128 * job.layout.tp;
     std::string text = "format = 1\n\n" + model_text(spec) + "\n" + train_text(job, steps) +
                        "\n[optimizer]\nkind = \"adamw\"\nlr = 0.0003\n\n" + mesh_text(job.layout) + "\n" +
-                       parallel_text(job) + "\n" + memory_text(job) +
+                       parallel_text(job, question.in_node()) + "\n" + memory_text(job) +
                        "[hardware]\nranks_per_node = " + std::to_string(question.in_node()) + "\n";
     const auto known = time::profile_names();
     if (std::ranges::find(known, question.profile.name) != known.end())

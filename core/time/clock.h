@@ -32,8 +32,8 @@ Clock measured(const trace::Trace& trace);
 /// Plays the trace again under a profile.
 ///
 /// - Each rank's host issues its events in the recorded order, at no cost: a rank never waits on its host.
-/// - Each stream of a rank is a queue that runs one event at a time, in order of issue. Streams run side by
-/// side (without
+/// - Each stream of a rank is a queue that runs one event at a time, in order of issue; on p2p each group has
+/// its own. Streams run side by side (without
 ///   Profile::overlap all but sends and receives are one queue), and collectives of different streams do not
 ///   slow each other on the links, but for node_bytes_per_s, which the groups of one mesh dim that cross a
 ///   node's border share.

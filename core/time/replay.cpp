@@ -141,14 +141,17 @@ class Replay {
 
     void order_streams() {
         for (size_t r = 0; r < trace_.ranks.size(); ++r) {
-            std::map<Stream, size_t> last;
+            std::map<std::pair<Stream, int32_t>, size_t> last;  // by stream and, for p2p, group
             for (size_t i = 0; i < trace_.ranks[r].events.size(); ++i) {
                 const size_t node = first_node_[r] + i;
                 const Event& e = trace_.ranks[r].events[i];
                 // A send that shared the queue could hold up the receive that its own receiver waits behind.
                 const bool joins =
                     !profile_.overlap && !(e.kind == EventKind::collective && is_point_to_point(e.op));
-                const auto [before, is_first] = last.try_emplace(joins ? Stream::compute : e.stream, node);
+                // A ring's exchange does not stand behind a pipeline's receive, which waits for a neighbour.
+                const int32_t group = e.stream == Stream::p2p && !joins ? e.group : -1;
+                const auto [before, is_first] =
+                    last.try_emplace({joins ? Stream::compute : e.stream, group}, node);
                 if (!is_first) wait_for(node, before->second);
                 before->second = node;
             }

@@ -137,8 +137,10 @@ class Rounds {
 
 int64_t unrecorded_ns(const Profile& profile, const Unrecorded& collective) {
     const CollectiveOp op = collective.event->op;
-    if (op == CollectiveOp::send || op == CollectiveOp::recv)
-        return hop_ns(profile, collective.full_bytes, collective.link);
+    // A permute: an all_to_all whose ranks each send all that they send to one other.
+    const bool permutes = op == CollectiveOp::all_to_all && collective.event->stream == Stream::p2p;
+    if (is_point_to_point(op) || permutes)
+        return hop_ns(profile, permutes ? collective.sent_bytes : collective.full_bytes, collective.link);
     return Rounds(profile, collective).all_ns();
 }
 

@@ -30,8 +30,8 @@ int64_t UnrecordedTimes::ns(int32_t group, std::span<const int32_t> ranks,
     // Of a group's pairs some stand on one machine and others apart.
     const bool apart =
         is_point_to_point(event.op) && links_.machine(ranks.front()) != links_.machine(ranks.back());
-    const auto [at, is_new] = known_.try_emplace(
-        {group, apart, event.op, event.algorithm, event.dtype, call.sent_bytes, call.full_bytes});
+    const auto [at, is_new] = known_.try_emplace({group, apart, event.op, event.stream, event.algorithm,
+                                                  event.dtype, call.sent_bytes, call.full_bytes});
     if (!is_new) return at->second;
     call.link = links_.link(group, ranks[0], ranks[0]);
     for (const int32_t rank : ranks) {

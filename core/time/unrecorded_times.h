@@ -27,8 +27,9 @@ class UnrecordedTimes {
   private:
     const comm::OwnAlgorithm* own(int32_t members);
 
-    /// Group, whether a sender and its receiver stand apart, op, algorithm, dtype, bytes sent and in all.
-    using Kind = std::tuple<int32_t, bool, CollectiveOp, Algorithm, DType, int64_t, int64_t>;
+    /// Group, whether a sender and its receiver stand apart, op, stream, algorithm, dtype, bytes sent and in
+    /// all.
+    using Kind = std::tuple<int32_t, bool, CollectiveOp, Stream, Algorithm, DType, int64_t, int64_t>;
 
     const trace::Trace& trace_;
     const Profile& profile_;

@@ -1,5 +1,6 @@
 // The commands `meshscope plan` and `meshscope validate`, run as a user runs them.
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -128,6 +129,35 @@ TEST_CASE("a plan is written as a page too, in the form of its ending, and never
     std::ofstream(folder.file("notes.md")) << "# My notes\n";
     CHECK(plan(folder.file("notes.md"), llama()).err.find("--force") != std::string::npos);
     CHECK(program::content(folder.file("notes.md")) == "# My notes\n");
+}
+
+TEST_CASE("plan writes its first layout as a scenario that predict takes, and says why where it does not") {
+    const program::Folder folder;
+    const std::string path = folder.file("layout.toml");
+    const auto plan = [&](const std::string& to, const std::string& sizes, const char* gpus = "16") {
+        return program::run({"plan", llama(), "--gpus", gpus, "--seq", "8192", "--global-batch", "32",
+                             "--only", sizes, "--scenario", to});
+    };
+    for (int time = 0; time < 2; ++time) {  // its own kind of file is replaced
+        const auto ended = plan(path, "tp=2,cp=2,pp=2,stages=2,recompute=none");
+        INFO(ended.err);
+        REQUIRE(ended.exit_code == 0);
+    }
+    const std::string text = program::content(path);
+    CHECK(text.starts_with("# meshscope scenario from a plan: TP 2"));
+    CHECK(text.find("\ncp = \"alltoall\"\n") != std::string::npos);
+    const json answer = answered({"predict", path, "--ranks", "8", "--steps", "1"});
+    CHECK(answer["world_size"] == 16);
+    CHECK(answer["device"]["profile"] == "h100");
+
+    const std::string own = folder.file("own.toml"), none = folder.file("none.toml");
+    std::ofstream(own) << "format = 1\n";
+    CHECK(plan(own, "tp=2").err.find("--force") != std::string::npos);
+    CHECK(program::content(own) == "format = 1\n");
+    const auto nowhere = plan(none, "tp=1,recompute=none", "1");
+    CHECK(nowhere.exit_code == 2);
+    CHECK(nowhere.err.find("no layout fits") != std::string::npos);
+    CHECK(!std::filesystem::exists(none));
 }
 
 TEST_CASE("where nothing fits, plan shows what is nearest and its largest part, in both languages") {

@@ -37,7 +37,7 @@ TEST_CASE("an op that lacks the wanted algorithm takes the documented other") {
             {A::halving_doubling, A::recursive_doubling, A::recursive_halving, A::tree, A::tree, A::tree,
              A::direct}},
         Row{A::double_tree, {A::double_tree, A::ring, A::ring, A::tree, A::tree, A::tree, A::direct}},
-        Row{A::two_level, {A::two_level, A::ring, A::ring, A::tree, A::tree, A::tree, A::direct}},
+        Row{A::two_level, {A::two_level, A::two_level, A::two_level, A::tree, A::tree, A::tree, A::direct}},
         Row{A::swing,
             {A::swing, A::recursive_doubling, A::recursive_halving, A::tree, A::tree, A::tree, A::direct}},
         Row{A::double_ring, {A::double_ring, A::ring, A::ring, A::tree, A::tree, A::tree, A::direct}},

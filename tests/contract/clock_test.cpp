@@ -268,3 +268,24 @@ TEST_CASE(
           time::modelled(one(CollectiveOp::all_reduce, 5, 840, Algorithm::two_level, false, uneven), slow)
               .end_ns);
 }
+
+TEST_CASE("two levels gather and reduce as their card states: once over each node's links, side by side") {
+    time::Profile slow = profile();
+    slow.latency_between_ns = 1000;
+    slow.bandwidth_between_bytes_per_s = 1e8;  // 10 ns a byte
+    const int64_t inside = 4, nodes = 2, part = 4 * 105;
+    const std::vector<int32_t> node_of{0, 0, 0, 0, 1, 1, 1, 1};
+    const int64_t gathers = (nodes - 1) * (1000 + part * 10) + (inside - 1) * (kAlpha + nodes * part * kBeta);
+    const int64_t reduces = (inside - 1) * (kAlpha + nodes * part * (kBeta + kGamma)) +
+                            (nodes - 1) * (1000 + part * (10 + kGamma));
+    for (const bool hops : {true, false}) {
+        INFO((hops ? "hops" : "formula"));
+        const auto took = [&](CollectiveOp op, Algorithm algorithm) {
+            return time::modelled(one(op, 8, 840, algorithm, hops, node_of), slow).end_ns;
+        };
+        CHECK(took(CollectiveOp::all_gather, Algorithm::two_level) == gathers);
+        CHECK(took(CollectiveOp::reduce_scatter, Algorithm::two_level) == reduces);
+        // The one ring takes a part over one slow link in each of its seven rounds.
+        CHECK(took(CollectiveOp::all_gather, Algorithm::ring) == 7 * (1000 + part * 10));
+    }
+}

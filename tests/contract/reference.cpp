@@ -161,20 +161,36 @@ Number by_rings(DType dtype, ReduceOp op, const std::vector<Number>& x, int64_t 
     return around(dtype, op, along, static_cast<std::size_t>((i - ring * part) / chunk) + 1);
 }
 
-/// Of element i of n.
-Number two_level(DType dtype, ReduceOp op, const std::vector<Number>& x, std::vector<int32_t> node_of,
-                 int64_t i, int64_t n) {
-    const auto p = static_cast<int32_t>(x.size());
-    if (node_of.empty()) {
-        int32_t block = 1;
-        while (block * block < p) block *= 2;
+/// The nodes as two_level sees them: those that it was told, else blocks of the smallest power of two ≥ √p.
+std::vector<int32_t> nodes_or_blocks(std::vector<int32_t> node_of, int32_t p) {
+    int32_t block = 1;
+    while (block * block < p) block *= 2;
+    if (node_of.empty())
         for (int32_t r = 0; r < p; ++r) node_of.push_back(r / block);
-    }
+    return node_of;
+}
+
+std::vector<std::vector<Number>> by_node(const std::vector<Number>& x, const std::vector<int32_t>& node_of) {
     std::vector<std::vector<Number>> nodes;
     for (std::size_t r = 0; r < x.size(); ++r) {
         nodes.resize(std::max(nodes.size(), static_cast<std::size_t>(node_of[r] + 1)));
         nodes[static_cast<std::size_t>(node_of[r])].push_back(x[r]);
     }
+    return nodes;
+}
+
+/// What the place c of each node sums up, then of those node `node`.
+Number by_levels(DType dtype, ReduceOp op, const std::vector<std::vector<Number>>& nodes, std::size_t c,
+                 std::size_t node) {
+    std::vector<Number> sums;
+    for (const auto& each : nodes) sums.push_back(around(dtype, op, each, c + 1));
+    return around(dtype, op, sums, node + 1);
+}
+
+/// Of element i of n.
+Number two_level(DType dtype, ReduceOp op, const std::vector<Number>& x, std::vector<int32_t> node_of,
+                 int64_t i, int64_t n) {
+    const auto nodes = by_node(x, nodes_or_blocks(std::move(node_of), static_cast<int32_t>(x.size())));
     std::size_t carriers = x.size();
     for (const auto& node : nodes) carriers = std::min(carriers, node.size());
     const auto cut = [](int64_t whole, std::size_t parts) {
@@ -182,9 +198,23 @@ Number two_level(DType dtype, ReduceOp op, const std::vector<Number>& x, std::ve
     };
     const int64_t chunk = cut(n, carriers), c = i / chunk;
     const int64_t piece = cut(std::min(chunk, n - c * chunk), nodes.size());
-    std::vector<Number> sums;
-    for (const auto& node : nodes) sums.push_back(around(dtype, op, node, static_cast<std::size_t>(c) + 1));
-    return around(dtype, op, sums, static_cast<std::size_t>((i - c * chunk) / piece) + 1);
+    return by_levels(dtype, op, nodes, static_cast<std::size_t>(c),
+                     static_cast<std::size_t>((i - c * chunk) / piece));
+}
+
+/// Of an element that rank `owner` keeps.
+Number two_level_part(DType dtype, ReduceOp op, const std::vector<Number>& x, std::vector<int32_t> node_of,
+                      int32_t owner) {
+    const bool told = std::ranges::any_of(node_of, [&](int32_t node) { return node != node_of.front(); });
+    if (!told) node_of.clear();  // all on one node are cut in blocks
+    node_of = nodes_or_blocks(std::move(node_of), static_cast<int32_t>(x.size()));
+    const auto nodes = by_node(x, node_of);
+    for (const auto& node : nodes)
+        if (node.size() != nodes.front().size())
+            return around(dtype, op, x, static_cast<std::size_t>(owner) + 1);
+    const int32_t own = node_of[static_cast<std::size_t>(owner)];
+    const auto place = std::count(node_of.begin(), node_of.begin() + owner, own);
+    return by_levels(dtype, op, nodes, static_cast<std::size_t>(place), static_cast<std::size_t>(own));
 }
 
 /// What rank r of a tree has summed when it sends: its own number, then its children's by the round they come
@@ -245,7 +275,7 @@ Order order_of(CollectiveOp op, Algorithm ran) {
         case Algorithm::double_ring:
             return Order::rings;
         case Algorithm::two_level:
-            return Order::two_level;
+            return op == CollectiveOp::reduce_scatter ? Order::two_level_parts : Order::two_level;
         case Algorithm::double_tree:
             return Order::double_tree;
         // Named one by one, so that a new algorithm asks for its order here.
@@ -285,7 +315,8 @@ Bytes reduced(DType dtype, ReduceOp op, double factor, const std::vector<Bytes>&
                     into = rounded(dtype, combine(dtype, op, into, s[static_cast<std::size_t>(v + bit)]));
                 }
             sum = s[0];
-        } else if ((order == Order::two_level || order == Order::double_tree || order == Order::rings) &&
+        } else if ((order == Order::two_level || order == Order::two_level_parts ||
+                    order == Order::double_tree || order == Order::rings) &&
                    p > 1) {
             std::vector<Number> all;
             for (int32_t r = 0; r < p; ++r) all.push_back(x(r));
@@ -293,6 +324,8 @@ Bytes reduced(DType dtype, ReduceOp op, double factor, const std::vector<Bytes>&
                 sum = by_rings(dtype, op, all, i, n);
             } else if (order == Order::two_level) {
                 sum = two_level(dtype, op, all, node_of, i, n);
+            } else if (order == Order::two_level_parts) {
+                sum = two_level_part(dtype, op, all, node_of, chunk_of[static_cast<std::size_t>(i)]);
             } else {
                 const comm::DoubleTree trees(p);
                 const int32_t tree = i < (n + 1) / 2 ? 0 : 1;

@@ -28,16 +28,17 @@ enum class Order {
     far,      ///< halving-doubling: folded, then those far apart first; rounded after each
     swing,  ///< folded, then G(v, s+1) = G(partner, s) + G(v, s) for the chunk's place v; rounded after each
     rings,  ///< the parts of double_ring's rings, each around its own; rounded after each
-    two_level,    ///< around the ring of each node, then around the nodes; rounded after each
-    double_tree,  ///< each half up its own tree of NCCL's, first come first added; rounded after each
+    two_level,        ///< around the ring of each node, then around the nodes; rounded after each
+    two_level_parts,  ///< the same where chunk c is what the rank c keeps; nodes of different sizes: as ring
+    double_tree,      ///< each half up its own tree of NCCL's, first come first added; rounded after each
 };
 
 /// The order that the card of `ran`, the algorithm that really runs for `op`, states.
 Order order_of(CollectiveOp op, Algorithm ran);
 
-/// Reduces inputs[rank] element by element. `chunk_of[i]` is element i's chunk (Order::ring); `root`
-/// Order::tree's; `node_of`
-/// Order::two_level's nodes, numbered 0, 1, … as they come (empty: blocks of the smallest power of two ≥ √p).
+/// Reduces inputs[rank] element by element. `chunk_of[i]` is element i's chunk (Order::ring and
+/// two_level_parts); `root` Order::tree's; `node_of` Order::two_level's and two_level_parts' nodes, numbered
+/// 0, 1, … as they come (empty: blocks of the smallest power of two ≥ √p).
 Bytes reduced(DType dtype, ReduceOp op, double factor, const std::vector<Bytes>& inputs, Order order,
               const std::vector<int32_t>& chunk_of, int32_t root = 0, std::vector<int32_t> node_of = {});
 

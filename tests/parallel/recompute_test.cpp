@@ -45,6 +45,8 @@ const std::vector<Case>& cases() {
         {"sp",
          "[mesh]\nshape = [2]\nnames = [\"tp\"]\n[parallel]\nsequence_parallel = true\nloss_parallel = "
          "true\n"},
+        {"cp", "[mesh]\nshape = [2]\nnames = [\"cp\"]\n"},
+        {"cp ring", "[mesh]\nshape = [2]\nnames = [\"cp\"]\n[parallel]\ncp = \"alltoall\"\n"},
         {"fsdp2 x tp", "[mesh]\nshape = [2, 2]\nnames = [\"shard\", \"tp\"]\n[parallel]\ndata = \"fsdp2\"\n"},
         {"GPipe",
          "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"GPipe\"\nmicrobatches = 4\n"},
@@ -160,6 +162,32 @@ TEST_CASE("tensor parallelism's forward collectives run again in backward, one f
             CHECK(rules_of(*with.trace, 1, true) == expected);
             CHECK(rules_of(*with.trace, 1, false) == rules_of(*none.trace, 1, false));
         }
+}
+
+TEST_CASE(
+    "what ring attention made is kept by selective, as attention on one rank: no block, no exchange again") {
+    for (const std::string method : {"allgather", "alltoall"}) {
+        INFO(method);
+        const std::string rest =
+            "[mesh]\nshape = [2]\nnames = [\"cp\"]\n[parallel]\ncp = \"" + method + "\"\n";
+        const auto attentions = [](const trace::Trace& trace) {
+            int64_t all = 0, again = 0;
+            for (const trace::Event& e : trace.ranks[0].events) {
+                all += trace.text(e.name) == "attention";
+                again += trace.text(e.name) == "attention.recompute";
+            }
+            return std::pair(all, again);
+        };
+        const auto none = run_text(text_of(rest, "none")).trace;
+        const auto selective = run_text(text_of(rest, "selective")).trace;
+        const auto full = run_text(text_of(rest, "full")).trace;
+        const int64_t blocks = attentions(*none).first;
+        CHECK(blocks > 0);
+        CHECK(attentions(*selective) == std::pair(blocks, int64_t{0}));
+        CHECK(attentions(*full) == std::pair(blocks, blocks));
+        CHECK(rules_of(*selective, 0, true).empty());
+        CHECK(rules_of(*full, 0, true).size() == kLayers);  // each one's keys and values
+    }
 }
 
 TEST_CASE("with full the activations of a forward are one input a layer, and the flops a third more") {

@@ -11,6 +11,7 @@
 #include "core/memory/ledger.h"
 #include "core/run/dry_roles.h"
 #include "core/run/run.h"
+#include "core/run/summary.h"
 #include "core/scenario/words.h"
 #include "tests/run/golden_case.h"
 #include "tests/run/same_record.h"
@@ -222,4 +223,23 @@ TEST_CASE("a scenario of more ranks than can be started is refused when it is re
     } catch (const InvalidArgument& error) {
         CHECK(error.message().id == "run.too_many_ranks");
     }
+}
+
+TEST_CASE("what a pipeline's ranks do of the next step while others end this one is not counted twice") {
+    const auto scenario = scenario::parse_scenario(
+        "format = 1\n[model]\nkind = \"gpt\"\ndim = 16\nhidden = 64\nlayers = 4\nvocab = 12\nseq = 8\nheads "
+        "= "
+        "4\n[train]\nsteps = 3\nglobal_batch = 8\n[mesh]\nshape = [2, 2]\nnames = [\"pp\", \"shard\"]\n"
+        "[parallel]\ndata = \"fsdp2\"\nschedule = \"1F1B\"\nmicrobatches = 2\n",
+        "pipeline.toml");
+    const auto trace = run::run_dry(scenario).trace;
+    const time::Clock clock = time::modelled(*trace, time::classroom(), time::Absent::as_present);
+    const auto span = [&](int32_t step) { return time::span_of_step(*trace, clock, step); };
+    int64_t all = 0;
+    for (int32_t step = 0; step < 3; ++step) all += run::step_ns(*trace, clock, step);
+    CHECK(all == span(2).end_ns - span(0).begin_ns);
+    CHECK(span(2).begin_ns < span(1).end_ns);  // the last stage gathers
+    const run::Summary summary = run::summarize(*trace, time::classroom(), time::Absent::as_present);
+    CHECK(summary.step_ns == span(2).end_ns - span(1).end_ns);
+    for (const run::Summary::Rank& rank : summary.ranks) CHECK(rank.bubble.span_ns == summary.step_ns);
 }

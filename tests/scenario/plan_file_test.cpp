@@ -213,6 +213,10 @@ TEST_CASE("every layout of a plan is a scenario of its ranks, batch and mesh") {
             int64_t ranks = 1;
             for (const int64_t size : read->mesh_shape) ranks *= size;
             CHECK(ranks == each.job.layout.ranks());
+            // What the estimate has: keys and values go round a ring; one node.
+            if (each.job.layout.cp > 1)
+                CHECK(read->parallel.context.method == parallel::ContextMethod::alltoall);
+            CHECK(read->parallel.algorithm != Algorithm::two_level);
             ++played;
             kinds.insert(estimate::data_word(each.job.layout));
         }
@@ -267,4 +271,28 @@ TEST_CASE("a layout with LoRA is a scenario whose frozen weights are bfloat16, a
     job.layout.zero = 1;
     job.layout.shards = 2;
     CHECK(why_no_scenario(job)->id == "plan.no_scenario_lora");
+}
+
+TEST_CASE("on several nodes a layout's collectives use all adapters of a node") {
+    const PlanFile file = small_plan(16);
+    for (const estimate::Layouted& each : estimate::plan(file.question).fitting) {
+        if (why_no_scenario(each.job)) continue;
+        const std::optional<Scenario> read =
+            parse_scenario(layout_scenario(file.question, file.spec, each.job, 2), "layout.toml");
+        CHECK(read->parallel.algorithm == Algorithm::two_level);
+        CHECK(read->node_of_rank == std::vector<int32_t>{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1});
+    }
+}
+
+TEST_CASE("stages without a layer are only estimated: 126 layers on 128 stages, embedding and head counted") {
+    estimate::Job job;
+    job.shape.layers = 126;
+    job.micro_batches = 32;
+    job.layout.pp = 16;
+    job.layout.virtual_stages = 8;
+    const auto why = why_no_scenario(job);
+    REQUIRE(why);
+    CHECK(why->id == "plan.no_scenario_stages");
+    job.layout.virtual_stages = 4;
+    CHECK(!why_no_scenario(job));
 }

@@ -5,44 +5,22 @@
 #include "core/time/clock.h"
 #include "tests/test.h"
 #include "tests/time/hand_made.h"
+#include "tests/time/simple_profile.h"
 
 using meshscope::Algorithm;
 using meshscope::CollectiveOp;
 using meshscope::InvalidArgument;
 using meshscope::Stream;
+using meshscope::test::check_interval;
+using meshscope::test::first_ranks;
 using meshscope::test::HandMade;
+using meshscope::test::simple;
 using meshscope::time::Clock;
 using meshscope::time::Interval;
 using meshscope::time::modelled;
 using meshscope::time::Profile;
 
 namespace {
-
-/// 1 FLOP = 1 ns, 1 byte in memory = 1 ns, a hop 100 ns + 2 ns a byte inside a node, 300 ns + 4 ns a byte
-/// between.
-Profile simple(int64_t launch_ns = 0) {
-    Profile profile;
-    profile.name = "simple";
-    profile.flops_per_s = 1e9;
-    profile.memory_bytes_per_s = 1e9;
-    profile.launch_ns = launch_ns;
-    profile.latency_inside_ns = 100;
-    profile.latency_between_ns = 300;
-    profile.bandwidth_inside_bytes_per_s = 5e8;
-    profile.bandwidth_between_bytes_per_s = 2.5e8;
-    return profile;
-}
-
-std::vector<int32_t> first_ranks(int32_t p) {
-    std::vector<int32_t> ranks;
-    for (int32_t r = 0; r < p; ++r) ranks.push_back(r);
-    return ranks;
-}
-
-void check_interval(const Interval& interval, int64_t begin_ns, int64_t end_ns) {
-    CHECK(interval.begin_ns == begin_ns);
-    CHECK(interval.end_ns == end_ns);
-}
 
 std::string id_of_error(const HandMade& made) {
     try {

@@ -7,6 +7,7 @@
 #include "app/gui/view/compare_view.h"
 #include "backends/registry.h"
 #include "core/run/run.h"
+#include "core/run/summary.h"
 #include "core/trace/agreement.h"
 #include "tests/test.h"
 #include "tests/view/compare_stage.h"
@@ -264,4 +265,16 @@ TEST_CASE("one run alone: the comparison says how to lay a second beside it") {
     const Side side({three()[0]});
     CHECK(test::says_part(view::compare_view(side.input({900, 600}), side.runs()), "Only one run is open"));
     CHECK(test::says_part(view::compare_facts(side.input({400, 600}), side.runs()), "With a second run"));
+}
+
+TEST_CASE("a step of a pipeline is as long as predict says: what the next one began in it counts once") {
+    const auto trace = trace_of(
+        "format = 1\n[model]\nkind = \"gpt\"\ndim = 16\nhidden = 64\nlayers = 4\nvocab = 12\nseq = 8\nheads "
+        "= "
+        "4\n[train]\nsteps = 3\nglobal_batch = 8\n[mesh]\nshape = [2, 2]\nnames = [\"pp\", \"shard\"]\n"
+        "[parallel]\ndata = \"fsdp2\"\nschedule = \"1F1B\"\nmicrobatches = 2\n");
+    const Side side({trace});
+    const view::RunFigures figures = view::run_figures(side.runs()[0], 2);
+    CHECK(figures.step_ns == run::step_ns(*trace, side.clocks[0], 2));
+    CHECK(figures.step_ns < figures.span.end_ns - figures.span.begin_ns);
 }

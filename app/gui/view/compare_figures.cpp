@@ -46,7 +46,9 @@ RunFigures count_figures(const ComparedRun& run, int32_t step, Memo* memo) {
     if (run.end != nullptr && run.end->kind == RunEnd::Kind::failed)
         f.span.end_ns =
             std::min(f.span.end_ns, std::max(f.span.begin_ns, broke_off_ns(run.trace, run.clock, *run.end)));
-    f.step_ns = f.span.end_ns - f.span.begin_ns;
+    // As run::step_ns(): what was begun while others still ended the step before is not counted twice.
+    const int64_t before = step > 0 ? step_span(run.trace, run.clock, step - 1, memo).end_ns : 0;
+    f.step_ns = f.span.end_ns - std::clamp(before, f.span.begin_ns, f.span.end_ns);
     if (run.rank < 0 || static_cast<std::size_t>(run.rank) >= run.trace.ranks.size()) return f;
     f.exposed_ns = overlap_of(run, step).exposed_ns;
     f.peak_bytes = memory::peak(run.trace, run.rank, step).bytes;

@@ -100,7 +100,11 @@ Variable RingAttention::operator()(Tape& tape, Variable q, Variable k, Variable 
                                    const nn::AttentionForm& form) const {
     Saved saved{q, k, v, tape.value(q), tape.value(k), tape.value(v), {}, {}, {}};
     saved.shape = nn::attention_shape(saved.qs, saved.ks, form);
-    forward(tape, saved);
+    saved.output = tape.reuse();
+    saved.lse = tape.reuse();
+    if (!saved.output.defined()) forward(tape, saved);
+    tape.keep(saved.output);
+    tape.keep(saved.lse);
     const Tensor output = saved.output;
     Tape::Node node;
     node.name = "cp.ring_attention";

@@ -101,6 +101,8 @@ void ring_all_reduce(Steps& steps) {
     ring.gather({steps.p() - 1, 0, 1});
 }
 
+}  // namespace
+
 void ring_reduce_scatter(Steps& steps) {
     const int32_t p = steps.p(), next = steps.of(steps.me() + 1), previous = steps.of(steps.me() - 1);
     steps.rounds(p - 1);
@@ -127,8 +129,6 @@ void ring_all_gather(Steps& steps) {
     steps.rounds(steps.p() - 1);
     Ring(steps, ranks, steps.out_parts()).gather({});
 }
-
-}  // namespace
 
 AlgorithmCard ring() {
     return {Algorithm::ring,

@@ -63,4 +63,10 @@ class Ring {
 /// 0, 1, … p-1: a ring through all.
 std::vector<int32_t> all_ranks(const Steps& steps);
 
+namespace cards {
+/// The ring's own, for algorithms that fall back to it on some groups.
+void ring_reduce_scatter(Steps& steps);
+void ring_all_gather(Steps& steps);
+}  // namespace cards
+
 }  // namespace meshscope::comm
