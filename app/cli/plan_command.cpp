@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -21,6 +22,8 @@
 #include "core/base/joined.h"
 #include "core/base/json_text.h"
 #include "core/base/replace_file.h"
+#include "core/base/same_file.h"
+#include "core/base/shell_word.h"
 #include "core/base/units.h"
 #include "core/estimate/layout_figures.h"
 #include "core/estimate/model_shape.h"
@@ -134,27 +137,44 @@ std::vector<std::string> inputs_of_plan(const PlanArguments& options) {
     return inputs;
 }
 
-/// The first layout as a scenario; where there is none, why.
+/// How a scenario in a file names a profile of one's own: relative to its folder. "": it is the program's.
+std::string profile_beside(const std::string& gpu, const std::string& scenario) {
+    namespace fs = std::filesystem;
+    if (!gpu.ends_with(".toml")) return "";
+    const fs::path whole = fs::absolute(gpu);
+    std::error_code none;
+    const fs::path near = fs::relative(whole, fs::absolute(scenario).parent_path(), none);
+    return (near.empty() ? whole : near).string();
+}
+
+/// The first layout as a scenario. Where there is none, throws InputError that says why.
 void write_layout(const Question& question, const Plan& made, const nn::ModelSpec& spec,
-                  const std::string& path, CommandContext& context) {
+                  const PlanArguments& options, CommandContext& context) {
     constexpr int32_t kSteps = 2;
-    const auto refuse = [&](const Message& why) {
-        context.err << "meshscope: " << context.text(why) << '\n';
-        context.exit_code = ExitCode::bad_input;
-    };
-    if (made.fitting.empty()) return refuse({"cli.plan.scenario_no_layout", {{"path", path}}});
+    const std::string& path = options.scenario;
+    const auto refuse = [&](Message why) { throw InputError({{std::move(why), {}, {}}}); };
+    if (made.fitting.empty()) refuse({"cli.plan.scenario_no_layout", {{"path", path}}});
     const Job& job = made.fitting.front().job;
     if (const auto why = scenario::why_no_scenario(job))
-        return refuse(with_cause({"cli.plan.scenario_refused", {{"path", path}}}, *why));
+        refuse(with_cause({"cli.plan.scenario_refused", {{"path", path}}}, *why));
     // Its first line is what such a file is known by (core/base/file_kind.cpp).
-    replace_file(path, "# meshscope scenario from a plan: " + layout_word(job) + "\n" +
-                           scenario::layout_scenario(question, spec, job, kSteps));
+    replace_file(
+        path, "# meshscope scenario from a plan: " + layout_word(job) + "\n" +
+                  scenario::layout_scenario(question, spec, job, kSteps, profile_beside(options.gpu, path)));
+    if (options.json) return;
+    context.out << context.text("cli.scenario.written", {{"path", shell_word(path)}}) << '\n'
+                << context.text("cli.plan.scenario_next", {{"path", shell_word(path)}}) << '\n';
 }
 
 void run_plan(const PlanArguments& options, CommandContext& context) {
     context.json_errors = options.json;
-    check_report_path(options.report, inputs_of_plan(options), options.force);
-    check_outputs({{options.scenario, FileKind::scenario}}, inputs_of_plan(options), options.force);
+    if (options.scenario == "-") throw UsageError({"cli.plan.scenario_dash", {}});
+    const std::vector<std::string> inputs = inputs_of_plan(options);
+    check_report_path(options.report, inputs, options.force);
+    check_outputs({{options.scenario, FileKind::scenario}}, inputs, options.force);
+    if (!options.scenario.empty() && !options.report.empty() &&
+        is_same_file(options.scenario, options.report))
+        throw UsageError({"cli.run.same_output", {{"path", options.scenario}}});
     PlanTelling telling;
     const Question question = question_of(options, telling);
     const Polling polling(context);
@@ -171,7 +191,7 @@ void run_plan(const PlanArguments& options, CommandContext& context) {
         if (!options.json) print_report(report, context.out);
     }
     if (options.json) context.out << json_text(plan_json(question, made, telling), 1) << '\n';
-    if (!options.scenario.empty()) write_layout(question, made, telling.spec, options.scenario, context);
+    if (!options.scenario.empty()) write_layout(question, made, telling.spec, options, context);
 }
 
 }  // namespace

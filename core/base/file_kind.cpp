@@ -16,8 +16,8 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::array kNames{
-    ".mscope", "safetensors", "JSON", "bench --table", "bench profile", "scenario from", "trace export csv",
-    "SVG",     "PNG",         "HTML", "GIF",           "MP4",           "--report",      "manual"};
+    ".mscope", "safetensors", "JSON", "bench --table", "bench profile", "scenario", "trace export csv",
+    "SVG",     "PNG",         "HTML", "GIF",           "MP4",           "--report", "manual"};
 
 /// Bytes from each end of a file.
 struct Ends {

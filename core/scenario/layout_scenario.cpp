@@ -91,11 +91,15 @@ std::string train_text(const Job& job, int32_t steps) {
 /// Where the estimate's norms, gates and loss are eager PyTorch's. Its norms are torch.nn.RMSNorm, of one
 /// kernel.
 std::string memory_text(const Job& job) {
-    if (estimate::traits(job.stack).fused_kernels || job.compiled) return "";
+    if (!has_eager_kernels(job)) return "";
     return "[memory]\nops = \"pytorch\"\nnorm = \"kernel\"\n\n";
 }
 
 }  // namespace
+
+bool has_eager_kernels(const Job& job) {
+    return !estimate::traits(job.stack).fused_kernels && !job.compiled;
+}
 
 std::optional<Message> why_no_scenario(const Job& job) {
     if (job.base_bits != 16) return Message{"plan.no_scenario_4bit", {}};
@@ -109,7 +113,7 @@ std::optional<Message> why_no_scenario(const Job& job) {
 }
 
 std::string layout_scenario(const estimate::Question& question, const nn::ModelSpec& model, const Job& job,
-                            int32_t steps) {
+                            int32_t steps, const std::string& profile_file) {
     nn::ModelSpec spec = model;
     spec.seq = job.shape.seq;
     spec.lora_rank = job.lora_rank;
@@ -121,8 +125,12 @@ std::string layout_scenario(const estimate::Question& question, const nn::ModelS
                        parallel_text(job, question.in_node()) + "\n" + memory_text(job) +
                        "[hardware]\nranks_per_node = " + std::to_string(question.in_node()) + "\n";
     const auto known = time::profile_names();
-    if (std::ranges::find(known, question.profile.name) != known.end())
-        text += "profile = " + toml_string(question.profile.name) + "\n";
+    const bool by_name = std::ranges::find(known, question.profile.name) != known.end();
+    if (const std::string profile = !profile_file.empty() ? profile_file
+                                    : by_name             ? question.profile.name
+                                                          : "";
+        !profile.empty())
+        text += "profile = " + toml_string(profile) + "\n";
     return text;
 }
 

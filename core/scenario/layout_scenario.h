@@ -19,9 +19,14 @@ std::optional<Message> why_no_scenario(const estimate::Job& job);
 /// neighbouring ranks (pp, replicate, shard, cp, tp), the strategy, bfloat16 beside float32 values that AdamW
 /// updates (with LoRA bfloat16 alone, as its frozen weights are), keys and values that go round the ring of a
 /// cp group, collectives of two levels where there are several nodes, eager PyTorch's kernels where the
-/// software has them, the GPUs of a node, and the profile where the program has it by that name. `steps` of
-/// the whole batch. Whether it can be played the scenario's reader says. why_no_scenario() must be nothing.
+/// software has them, the GPUs of a node, and the profile: `profile_file`, as the scenario's [hardware] names
+/// it, or where that is "" the question's, if the program has it by that name. `steps` of the whole batch.
+/// Whether it can be played the scenario's reader says. why_no_scenario() must be nothing.
 std::string layout_scenario(const estimate::Question& question, const nn::ModelSpec& model,
-                            const estimate::Job& job, int32_t steps);
+                            const estimate::Job& job, int32_t steps, const std::string& profile_file = "");
+
+/// Whether the software that the layout was planned for has eager PyTorch's kernels: then the scenario says
+/// `[memory] ops = "pytorch"`.
+bool has_eager_kernels(const estimate::Job& job);
 
 }  // namespace meshscope::scenario

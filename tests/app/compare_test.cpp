@@ -90,6 +90,20 @@ TEST_CASE("a file is one thing by its relative path, from the home folder and by
     }
 }
 
+TEST_CASE("a lesson's name means the lesson, also beside a folder of that name") {
+    const Folder folder;
+    std::filesystem::create_directories(folder.file("hsdp"));
+    const std::filesystem::path before = std::filesystem::current_path();
+    std::filesystem::current_path(folder.file("hsdp").substr(0, folder.file("hsdp").rfind('/')));
+    Session session({{test::source_root() + "/scenarios"}});
+    AppState state;
+    session.open("hsdp");
+    wait_for(session, state, 1);
+    std::filesystem::current_path(before);
+    REQUIRE(state.document);
+    CHECK(state.document->name == "63_hsdp");
+}
+
 TEST_CASE("an opening can be given up by Esc, and so is what waits behind it") {
     const Files files;
     std::string text = scenario_text("shape = [4]\nnames = [\"replicate\"]\n", "ddp");

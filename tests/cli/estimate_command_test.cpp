@@ -155,9 +155,33 @@ TEST_CASE("plan writes its first layout as a scenario that predict takes, and sa
     CHECK(plan(own, "tp=2").err.find("--force") != std::string::npos);
     CHECK(program::content(own) == "format = 1\n");
     const auto nowhere = plan(none, "tp=1,recompute=none", "1");
-    CHECK(nowhere.exit_code == 2);
+    CHECK(nowhere.exit_code == 65);
     CHECK(nowhere.err.find("no layout fits") != std::string::npos);
     CHECK(!std::filesystem::exists(none));
+
+    CHECK(plan("-", "tp=2").exit_code == 2);
+    const std::string both = folder.file("both.md");
+    const auto twice = program::run({"plan", llama(), "--gpus", "16", "--seq", "8192", "--global-batch", "32",
+                                     "--report", both, "--scenario", both});
+    CHECK(twice.exit_code == 2);
+    CHECK(!std::filesystem::exists(both));
+    const auto told = program::run({"plan", llama(), "--gpus", "1", "--seq", "8192", "--global-batch", "32",
+                                    "--only", "tp=1,recompute=none", "--json", "--scenario", none});
+    CHECK(told.exit_code == 65);
+    CHECK(json::parse(told.err.substr(told.err.find('{')))["errors"].size() == 1);
+}
+
+TEST_CASE("a layout that was planned on a profile of one's own names its file from where it stands") {
+    const program::Folder folder;
+    std::filesystem::create_directories(folder.file("plans"));
+    const std::string own = folder.file("mine.toml"), path = folder.file("plans/layout.toml");
+    std::ofstream(own) << program::content(meshscope::test::source_root() + "/core/time/profiles/h100.toml");
+    const auto ended = program::run({"plan", llama(), "--gpus", "8", "--gpu", own, "--seq", "8192",
+                                     "--global-batch", "32", "--scenario", path});
+    INFO(ended.err);
+    REQUIRE(ended.exit_code == 0);
+    CHECK(program::content(path).find("profile = \"../mine.toml\"") != std::string::npos);
+    CHECK(program::run({"predict", path, "--ranks", "1", "--steps", "1"}).exit_code == 0);
 }
 
 TEST_CASE("where nothing fits, plan shows what is nearest and its largest part, in both languages") {

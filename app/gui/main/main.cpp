@@ -289,6 +289,15 @@ class Program {
 
     /// A picture of a plan's page, the fastest layout chosen.
     int export_plan(const Options& options) const {
+        if (!options.beside.empty()) throw InvalidArgument({"app.plan_alone", {{"path", options.open}}});
+        for (const auto& [given, option] :
+             {std::pair{options.lesson_step >= 0, "--step"}, std::pair{options.view.has_value(), "--view"},
+              std::pair{options.form.has_value(), "--form"}, std::pair{options.clock.has_value(), "--clock"},
+              std::pair{options.rank.has_value(), "--rank"}, std::pair{options.at.has_value(), "--at"},
+              std::pair{options.from.has_value(), "--from"}, std::pair{options.to.has_value(), "--to"},
+              std::pair{options.steps.has_value(), "--steps"}})
+            if (given)
+                throw InvalidArgument({"app.plan_no_place", {{"option", option}, {"path", options.open}}});
         ExportJob job;
         job.path = options.export_to;
         session::Effects ignored;

@@ -4,7 +4,9 @@
 #include "app/gui/panels/panels.h"
 #include "app/gui/panels/rich_text.h"
 #include "app/gui/sandbox/what_if.h"
+#include "app/gui/session/planned.h"
 #include "app/gui/session/sandbox_actions.h"
+#include "core/scenario/layout_scenario.h"
 #include "core/trace/simulated.h"
 
 namespace meshscope::panels {
@@ -75,6 +77,13 @@ float failed_checks(Ui& ui, float x, float y, float w) {
     return y;
 }
 
+/// Eager PyTorch's kernels, where a plan's software has them, hold other memory than ours.
+const char* dry_words(const session::Document& document) {
+    const bool eager =
+        document.plan && scenario::has_eager_kernels(document.plan->layouts[document.layout].estimate->job);
+    return eager ? "ui.run.dry.eager" : "ui.run.dry";
+}
+
 /// A run without a lesson: what it was, and the way back to the lesson that is open beside it.
 float about_run(Ui& ui, Memory& memory, float x, float y, float w) {
     const trace::RunInfo& info = ui.state.document->trace->info;
@@ -94,7 +103,7 @@ float about_run(Ui& ui, Memory& memory, float x, float y, float w) {
     y = paragraph(
         ui, x, y, w,
         ui.say(trace::is_simulated(info) ? "ui.run.simulated"
-               : trace::is_dry(info)     ? "ui.run.dry"
+               : trace::is_dry(info)     ? dry_words(document)
                                          : "ui.run.summary",
                {{"ranks", int64_t{info.world_size}},
                 {"run", std::ranges::count_if(document.trace->ranks,

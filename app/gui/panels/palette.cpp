@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "app/gui/panels/overlay.h"
 #include "app/gui/panels/panels.h"
@@ -78,8 +79,7 @@ void palette(Ui& ui, Memory& memory, Rect box) {
     if (!memory.palette_open) ImGui::SetKeyboardFocusHere();
     memory.palette_open = true;
     text_field(ui, memory, "palette", {card.x + 16, card.y + 16, w - 32, 42}, ui.say("palette.hint"));
-    if (memory.palette_enter) enter(ui, memory, found);
-    memory.palette_enter = false;
+    if (std::exchange(memory.palette_enter, false)) return enter(ui, memory, found);
     const Rect list{card.x + 8, card.y + 70, w - 16, list_h};
     Region region(ui, "palette_rows", list);
     // What the keyboard is on comes into view.

@@ -18,14 +18,14 @@ namespace fs = std::filesystem;
 namespace {
 
 /// What is to be opened, so that it is one thing from every working folder: "~/" is the home folder, and a
-/// relative path of what exists is absolute. Names of lessons stay.
+/// relative path of a file, or of a folder with a scenario, is absolute. Names of lessons stay, also beside a
+/// folder of that name.
 std::string whole_path(const std::string& what, const std::string& home) {
-    const bool at_home = what.starts_with("~/") && !home.empty();
-    const fs::path path = at_home ? fs::path(home) / what.substr(2) : fs::path(what);
+    if (what.starts_with("~/") && !home.empty()) return (fs::path(home) / what.substr(2)).string();
     std::error_code none;
-    return at_home || (path.is_relative() && fs::exists(path, none))
-               ? fs::absolute(path, none).lexically_normal().string()
-               : what;
+    const fs::path path = what;
+    const bool there = fs::is_regular_file(path, none) || fs::exists(path / "scenario.toml", none);
+    return path.is_relative() && there ? fs::weakly_canonical(path, none).string() : what;
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ bool takes_number(std::string_view piece) {
 
 /// A Chinese word for what is counted, with the marks behind it: "3 个", "第 1 步，".
 bool counts(std::string_view piece) {
-    constexpr std::u32string_view kWords = U"个步跳轮次格行列块层课份张台条种倍组项份对";
+    constexpr std::u32string_view kWords = U"个步跳轮次格行列块层课份张台条种倍组项对";
     return !piece.empty() && kWords.find(code_point(code_points(piece).front())) != kWords.npos;
 }
 
