@@ -190,7 +190,12 @@ void run_plan(const PlanArguments& options, CommandContext& context) {
         write_report(report, options.report, context.language);
         if (!options.json) print_report(report, context.out);
     }
-    if (options.json) context.out << json_text(plan_json(question, made, telling), 1) << '\n';
+    if (options.json) {
+        context.out << json_text(plan_json(question, made, telling), 1) << '\n';
+        // The answer stands there by now: what follows is told beside it.
+        context.json_errors = false;
+        context.json_errors_aside = true;
+    }
     if (!options.scenario.empty()) write_layout(question, made, telling.spec, options, context);
 }
 

@@ -11,6 +11,7 @@
 #include "harness.h"
 #include "tests/folder.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using namespace meshscope;
 using namespace meshscope::session;
@@ -95,7 +96,7 @@ TEST_CASE("a lesson's name means the lesson, also beside a folder of that name")
     std::filesystem::create_directories(folder.file("hsdp"));
     const std::filesystem::path before = std::filesystem::current_path();
     std::filesystem::current_path(folder.file("hsdp").substr(0, folder.file("hsdp").rfind('/')));
-    Session session({{test::source_root() + "/scenarios"}});
+    Session session(LessonFolders{{test::source_root() + "/scenarios"}});
     AppState state;
     session.open("hsdp");
     wait_for(session, state, 1);
