@@ -88,6 +88,9 @@ void read_memory(const Section& root, Scenario& s) {
     const Section memory = root.section("memory");
     if (const auto ops = memory.word("ops", memory_ops()))
         s.ops.ops = enumerator<nn::Ops>(memory_ops(), *ops);
+    if (s.ops.ops != nn::Ops::fused && (s.model.kind == "toy" || s.model.kind == "mlp"))
+        memory.report_key("ops",
+                          {"scenario.memory_kind", {{"key", memory.full("ops")}, {"kind", s.model.kind}}});
     for (const auto& [key, pieces] : {std::pair{"norm", &s.ops.norm}, std::pair{"loss", &s.ops.loss}}) {
         if (const auto word = memory.word(key, memory_pieces()))
             *pieces = enumerator<nn::Pieces>(memory_pieces(), *word);

@@ -1,8 +1,11 @@
 #include <thread>
 
+#include "app/gui/session/lesson_document.h"
+#include "app/gui/session/moved_block.h"
 #include "app/gui/session/runner.h"
 #include "app/gui/session/sandbox_actions.h"
 #include "core/memory/ledger.h"
+#include "core/run/dry.h"
 #include "harness.h"
 #include "tests/folder.h"
 #include "tests/test.h"
@@ -285,4 +288,63 @@ TEST_CASE("no text of the sandbox overflows: fields, mistakes, a run under way, 
             app.stage().act(session::SetView{view::ViewKind::memory});
             check("memory");
         }
+}
+
+namespace {
+
+/// A prediction of a pipeline with a cp dim, as a plan's page shows one; `memory` is its [memory].
+std::shared_ptr<const session::Document> modelled_run(const std::string& memory) {
+    run::DryOptions options;
+    options.all_up_to = 4;
+    const auto scenario = scenario::parse_scenario(
+        "format = 1\n[model]\nkind = \"gpt\"\ndim = 16\nhidden = 16\nlayers = 2\nvocab = 16\nseq = 8\n"
+        "heads = 2\n[train]\nsteps = 2\nglobal_batch = 4\n[mesh]\nshape = [2, 2]\nnames = [\"pp\", \"cp\"]\n"
+        "[parallel]\nschedule = \"1F1B\"\nmicrobatches = 2\n" +
+            memory,
+        "s.toml");
+    return session::make_document(run::run_dry(scenario, options).trace, "modelled", nullptr);
+}
+
+const std::string kEager = "[memory]\nops = \"pytorch\"\n";
+
+}  // namespace
+
+TEST_CASE("of a modelled run with eager PyTorch's kernels nothing is offered that would really be run") {
+    for (const std::string& memory : {std::string(), kEager}) {
+        INFO(memory);
+        const bool runs = memory.empty();
+        session::AppState state;
+        session::Effects effects;
+        const auto act = [&](const session::Action& action) { session::apply(state, action, effects); };
+        act(session::ShowDocument{modelled_run(memory)});
+        CHECK(session::can_run_otherwise(*state.document) == runs);
+        CHECK(session::algorithms_to_ask(state, CollectiveOp::all_reduce).empty() != runs);
+        CHECK(session::attention_to_ask(state).empty() != runs);
+        CHECK(session::movable_grid(state).has_value() == runs);
+        act(session::with_attention("heads"));
+        CHECK(effects.run.has_value() == runs);
+        effects.run.reset();
+        act(session::ShowRunning{});
+        act(session::ToggleSandbox{});
+        REQUIRE(state.sandbox);
+        CHECK(session::sandbox_request(state).has_value() == runs);
+        CHECK(state.sandbox->draft.mistakes_at("memory.ops").empty() == runs);
+    }
+}
+
+TEST_CASE("the sandbox marks kernels that only predictions have, and saves what it cannot run") {
+    Harness app(1280, kHigh);
+    app.open(modelled_run(kEager));
+    app.key(window::Key::e);
+    app.frames(2);
+    CHECK_FALSE(app.has_widget("sandbox.at.run"));
+    CHECK(app.has_widget("sandbox.at.mistakes"));
+    CHECK(app.has_widget("sandbox.at.save"));
+    app.stage().act(session::EditSandbox{{{"train.steps", "0"}}});
+    app.frames(2);
+    CHECK_FALSE(app.has_widget("sandbox.at.save"));
+    app.stage().act(session::UndoEdit{});
+    app.stage().act(session::EditSandbox{{{"memory.ops", "\"fused\""}}});
+    app.frames(2);
+    CHECK(app.has_widget("sandbox.at.run"));
 }

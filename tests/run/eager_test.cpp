@@ -119,6 +119,26 @@ TEST_CASE("the loss over cut logits holds what PyTorch's loss_parallel holds, bu
           Approx(held("kept")).epsilon(0.001));
 }
 
+TEST_CASE(
+    "log_softmax's gradient is kept where it is the logits' own, over cut logits and whole ones alike") {
+    for (const std::string& dtype : {std::string("bfloat16"), std::string("float32")})
+        for (const std::string& cut : {std::string("true"), std::string("false")}) {
+            INFO(dtype << ", loss_parallel = " << cut);
+            const auto trace =
+                run::run_dry(llama(kEager,
+                                   "[train]\nsteps = 1\nglobal_batch = 1\n[mesh]\nshape = [2]\nnames = "
+                                   "[\"tp\"]\n[parallel]\nloss_parallel = " +
+                                       cut + "\nmixed_precision.param = \"" + dtype + "\"\n"))
+                    .trace;
+            std::vector<MemoryCategory> categories;
+            for (const trace::MemoryChange& m : trace->ranks[0].memory)
+                if (m.delta_bytes > 0 && trace->text(m.label) == "log_softmax input grad")
+                    categories.push_back(m.category);
+            CHECK(categories == std::vector{dtype == "float32" ? MemoryCategory::activations
+                                                               : MemoryCategory::temporaries});
+        }
+}
+
 TEST_CASE("a run with eager PyTorch's kernels is refused, for they compute nothing") {
     CHECK(test::thrown_id<InvalidArgument>([] { run::plan_run(llama(kEager, kFsdp), {}); }) ==
           "run.memory_ops");

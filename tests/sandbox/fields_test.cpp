@@ -225,3 +225,21 @@ TEST_CASE("an algorithm that is a file is typed, a built-in one is chosen") {
     CHECK(kind("my_ring.toml") == FieldKind::text);
     CHECK(kind("allreduce.xml") == FieldKind::text);
 }
+
+TEST_CASE("kernels that only predictions have are marked at their key, and no run of them is offered") {
+    const std::string gpt =
+        "format = 1\n[model]\nkind = \"gpt\"\ndim = 8\nhidden = 8\nlayers = 1\nvocab = 16\nseq = 4\n"
+        "heads = 2\n[train]\nsteps = 1\nglobal_batch = 2\n";
+    CHECK_FALSE(offered(Draft(gpt, ""), "memory.ops"));
+    Draft draft(gpt + "[memory]\nops = \"pytorch\"\n", "f.toml");
+    CHECK(offered(draft, "memory.ops"));
+    const auto mistakes = draft.mistakes_at("memory.ops");
+    REQUIRE(mistakes.size() == 1);
+    CHECK(mistakes[0].diagnostic.message.id == "run.memory_ops");
+    CHECK(mistakes[0].diagnostic.position.line == 14);
+    CHECK(mistakes[0].diagnostic.position.column == 7);
+    CHECK_FALSE(draft.reading().scenario);
+    draft.edit(changes_for(field("memory.ops"), "fused", draft.reading()));
+    CHECK(draft.mistakes().empty());
+    CHECK(draft.reading().scenario);
+}

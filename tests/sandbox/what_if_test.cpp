@@ -65,3 +65,24 @@ TEST_CASE("what a strategy has not is refused in the reader's words") {
     }
     CHECK(what_ifs("format = 1\n", "").empty());
 }
+
+TEST_CASE(
+    "of a prediction of eager PyTorch's kernels nothing is asked that would be run, and it is said why") {
+    const std::string eager =
+        "format = 1\n[model]\nkind = \"gpt\"\ndim = 8\nhidden = 8\nlayers = 2\nvocab = 16\nseq = 4\n"
+        "heads = 2\n[train]\nsteps = 1\nglobal_batch = 2\n[memory]\nops = \"pytorch\"\nloss = \"kernel\"\n"
+        "[mesh]\nshape = [2]\n[parallel]\ndata = \"fsdp2\"\n";
+    const auto asked = what_ifs(eager, "");
+    REQUIRE(asked.size() == 5);
+    for (const WhatIf& what : asked) {
+        INFO(what.id);
+        REQUIRE(what.refused);
+        CHECK(what.refused->id == "run.memory_ops");
+    }
+    const auto fused = what_ifs(changed_text(eager, {{"memory", ""}}), "");
+    REQUIRE(fused.size() == 5);
+    for (std::size_t i = 0; i < fused.size(); ++i) {
+        CHECK(fused[i].id == asked[i].id);
+        CHECK_FALSE(fused[i].refused);
+    }
+}

@@ -48,6 +48,17 @@ std::vector<BadScenario> cases() {
         {"PyTorch's norm among the engine's kernels",
          kTrain + "[memory]\nnorm = \"kernel\"\n",
          {"8:1 scenario.memory_pieces"}},
+        {"eager PyTorch's kernels of a model that has none of these layers",
+         kTrain + "[memory]\nops = \"pytorch\"\nloss = \"kernel\"\n",
+         {"8:1 scenario.memory_kind"}},
+        {"eager PyTorch's kernels of an mlp",
+         "format = 1\n[model]\nkind = \"mlp\"\ndim = 4\nhidden = 4\nlayers = 2\n"
+         "[train]\nsteps = 1\nglobal_batch = 8\n[memory]\nops = \"pytorch\"\n",
+         {"11:1 scenario.memory_kind"}},
+        {"eager PyTorch's kernels of a model of unknown kind",
+         "format = 1\n[model]\nkind = \"lama\"\n[train]\nsteps = 1\nglobal_batch = 8\n"
+         "[memory]\nops = \"pytorch\"\n",
+         {"3:8 scenario.unknown_word"}},
         // recomputation and evaluation
         {"an unknown recomputation", kTrain + "recompute = \"some\"\n", {"7:13 scenario.unknown_word"}},
         {"a unit inside of a layer that runs again as a whole",

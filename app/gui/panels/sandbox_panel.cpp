@@ -3,6 +3,7 @@
 
 #include "app/gui/panels/panels.h"
 #include "app/gui/sandbox/fields.h"
+#include "app/gui/session/sandbox_actions.h"
 
 namespace meshscope::panels {
 namespace {
@@ -305,8 +306,9 @@ void foot(Ui& ui, Memory& memory, const session::SandboxState& sandbox, float x,
     if (button(ui, memory, "sandbox.at.redo", {x + third + 8, y, third, 38}, redo, ButtonLook::plain,
                sandbox.draft.can_redo(), Icon::none, ui.say("keys.redo")))
         ui.act(session::RedoEdit{});
+    const bool saves = session::can_save(sandbox.draft);
     if (button(ui, memory, "sandbox.at.save", {x + 2 * (third + 8), y, third, 38}, save, ButtonLook::plain,
-               good, Icon::none, ui.say(good ? "sandbox.save.what" : "sandbox.run.mistakes")))
+               saves, Icon::none, ui.say(saves ? "sandbox.save.what" : "sandbox.run.mistakes")))
         ui.act(session::AskSave{session::SaveForm{name_to_save(sandbox.name)}});
 }
 

@@ -59,6 +59,16 @@ std::string key_of(const std::vector<Place>& places, const Diagnostic& diagnosti
     return key != nullptr && key->find('.') != std::string::npos ? *key : "";
 }
 
+/// Of what only predictions take; a run refuses it too (run::plan_run()), but of a file that is edited it is
+/// told at its key.
+void refuse_predicted_only(const scenario::Scenario& scenario, const toml::table& root,
+                           const std::string& path) {
+    if (scenario.ops.ops == nn::Ops::fused) return;
+    const toml::source_position at = root["memory"]["ops"].node()->source().begin;
+    throw InputError(
+        {{{"run.memory_ops", {}}, {path, static_cast<int>(at.line), static_cast<int>(at.column), -1}, {}}});
+}
+
 std::vector<Place> places_of(const toml::table& root) {
     std::vector<Place> places;
     std::map<std::string, std::string> values;
@@ -85,6 +95,7 @@ Reading read_text(std::string_view text, const std::string& path) {
         root.erase("check");
         collect(root, "", places, reading.values);
         scenario::Scenario scenario = scenario::read_table(root, path, without_lesson(text));
+        refuse_predicted_only(scenario, root, path);
         // Without its steps it is no lesson, but it is run as one.
         if (!scenario.checked && was_lesson) scenario.checked = true;
         reading.scenario = std::make_shared<const scenario::Scenario>(std::move(scenario));

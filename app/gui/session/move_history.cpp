@@ -156,7 +156,7 @@ void redo_move(AppState& s) {
 
 bool can_ask_usual_order(const AppState& s) {
     return !s.running && !blocks_stay(s) && s.document->order && s.document->order->own() &&
-           !scenario_text(*s.document).empty();
+           can_run_otherwise(*s.document);
 }
 
 std::optional<AskWhatIf> usual_order(AppState& s) {

@@ -56,7 +56,7 @@ bool blocks_stay(const AppState& s) {
 }
 
 std::optional<MovableGrid> movable_grid(const AppState& s, view::Memo* memo) {
-    if (blocks_stay(s) || !s.document->order || scenario_text(*s.document).empty()) return {};
+    if (blocks_stay(s) || !s.document->order || !can_run_otherwise(*s.document)) return {};
     MovableGrid found{shown_grid(s, *s.document, step_at_cursor(s, *s.document, memo), memo), {}};
     const auto& rows = s.document->order->parts();
     if (found.grid == nullptr || !found.grid->complete || found.grid->lanes.size() != rows.size()) return {};

@@ -93,6 +93,8 @@ std::vector<view::RunTrait> run_traits(const trace::RunInfo& info, const Scenari
             add(Kind::work, "train", "global_batch", std::to_string(of.global_batch));
             add(Kind::work, "mixed_precision", "param", std::string(name(of.parallel.precision.param)));
             add(Kind::work, "mixed_precision", "reduce", std::string(name(of.parallel.precision.reduce)));
+            add(Kind::how, "memory", "ops",
+                std::string(scenario::memory_ops()[static_cast<std::size_t>(of.ops.ops)]));
             add(Kind::how, "parallel", "data",
                 std::string(scenario::data_strategies()[static_cast<std::size_t>(of.parallel.data)]));
             add(Kind::how, "optimizer", "kind", of.optimizer.kind);

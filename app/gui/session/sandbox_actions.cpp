@@ -7,6 +7,7 @@
 #include "app/gui/session/open_runs.h"
 #include "core/base/toml_text.h"
 #include "core/comm/choice.h"
+#include "core/scenario/words.h"
 #include "core/time/read_profile.h"
 
 namespace meshscope::session {
@@ -57,6 +58,18 @@ void drop_run(AppState& s, std::size_t at) {
 
 const std::string& scenario_text(const Document& document) {
     return document.trace->info.scenario;
+}
+
+bool can_run_otherwise(const Document& document) {
+    const auto ops = std::ranges::find(document.traits, "memory.ops", &view::RunTrait::key);
+    const bool computes = ops == document.traits.end() || ops->value == scenario::memory_ops().front();
+    return computes && !scenario_text(document).empty();
+}
+
+bool can_save(const sandbox::Draft& draft) {
+    return std::ranges::all_of(draft.reading().mistakes, [](const sandbox::Mistake& mistake) {
+        return mistake.diagnostic.message.id == "run.memory_ops";
+    });
 }
 
 bool open_sandbox(AppState& s) {
@@ -116,7 +129,7 @@ std::optional<RunRequest> sandbox_request(const AppState& s) {
 }
 
 std::optional<RunRequest> what_if_request(const AppState& s, const AskWhatIf& asked) {
-    if (!s.document || s.running || scenario_text(*s.document).empty()) return {};
+    if (!s.document || s.running || !can_run_otherwise(*s.document)) return {};
     std::vector<std::string> keys;
     for (const sandbox::Change& change : asked.changes) keys.push_back(change.key);
     // "63_hsdp · faults" would be taken for the run that has them. Of blocks moved again and again the name
@@ -183,11 +196,11 @@ view::WithoutFault without_faults(const AppState& s) {
     if (!s.document || !s.document->end || !s.document->end->has_faults) return WithoutFault::no;
     if (answer_to(s, kWithoutFaults) != nullptr) return WithoutFault::done;
     if (s.running) return s.running->what_if == kWithoutFaults ? WithoutFault::running : WithoutFault::no;
-    return scenario_text(*s.document).empty() ? WithoutFault::no : WithoutFault::offered;
+    return can_run_otherwise(*s.document) ? WithoutFault::offered : WithoutFault::no;
 }
 
 std::vector<Algorithm> algorithms_to_ask(const AppState& s, CollectiveOp op) {
-    if (!s.document || scenario_text(*s.document).empty()) return {};
+    if (!s.document || !can_run_otherwise(*s.document)) return {};
     return comm::algorithms_of(op);
 }
 
@@ -197,7 +210,7 @@ AskWhatIf with_algorithm(Algorithm algorithm) {
 }
 
 std::vector<std::string> attention_to_ask(const AppState& s) {
-    if (!s.document || scenario_text(*s.document).empty()) return {};
+    if (!s.document || !can_run_otherwise(*s.document)) return {};
     const auto& names = s.document->trace->info.mesh_names;
     if (std::find(names.begin(), names.end(), "cp") == names.end()) return {};
     return {"neighbours", "head_tail", "gather", "heads"};

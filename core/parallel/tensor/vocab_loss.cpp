@@ -102,7 +102,10 @@ Variable eager_vocab_cross_entropy(Tape& tape, Variable logits, const Tensor& ta
             Tensor softmax = back.exp(output, {"softmax"});
             const Tensor sum = back.add(ones, softmax, {"log_softmax input grad, unscaled"});
             softmax.reset();
-            wide_grad = back.mul(sum, grad_loss, {"log_softmax input grad", kKept});
+            // In float32 it is the logits' gradient itself.
+            wide_grad = back.mul(
+                sum, grad_loss,
+                {"log_softmax input grad", dtype == DType::float32 ? kKept : MemoryCategory::temporaries});
         }
         grad_loss.reset();
         output.reset();
