@@ -1,5 +1,6 @@
 // The stream of sends and receives on the modelled clock: a pipeline's, and a ring's permutes.
 #include "core/time/clock.h"
+#include "core/time/step.h"
 #include "tests/test.h"
 #include "tests/time/hand_made.h"
 #include "tests/time/simple_profile.h"
@@ -46,4 +47,13 @@ TEST_CASE("without recorded hops a permute takes one hop, over the slowest link 
         for (auto& rank : made.trace.ranks) rank.hops.clear();
         CHECK(modelled(made.trace, simple()).end_ns == (p > 4 ? 300 + 4 * 40 : 100 + 2 * 40));
     }
+}
+
+TEST_CASE("a step counts from where the one before ended, never from outside of its own span") {
+    using meshscope::time::counted_span;
+    check_interval(counted_span({100, 300}, 150), 150, 300);
+    check_interval(counted_span({100, 300}, 50), 100, 300);
+    check_interval(counted_span({100, 300}, 0), 100, 300);
+    check_interval(counted_span({100, 300}, 400), 300, 300);
+    check_interval(counted_span({}, 400), 0, 0);
 }

@@ -7,7 +7,7 @@
 #include "app/gui/view/compare_view.h"
 #include "backends/registry.h"
 #include "core/run/run.h"
-#include "core/run/summary.h"
+#include "core/time/step.h"
 #include "core/trace/agreement.h"
 #include "tests/test.h"
 #include "tests/view/compare_stage.h"
@@ -275,6 +275,6 @@ TEST_CASE("a step of a pipeline is as long as predict says: what the next one be
         "[parallel]\ndata = \"fsdp2\"\nschedule = \"1F1B\"\nmicrobatches = 2\n");
     const Side side({trace});
     const view::RunFigures figures = view::run_figures(side.runs()[0], 2);
-    CHECK(figures.step_ns == run::step_ns(*trace, side.clocks[0], 2));
+    CHECK(figures.step_ns == time::step_ns(*trace, side.clocks[0], 2));
     CHECK(figures.step_ns < figures.span.end_ns - figures.span.begin_ns);
 }
