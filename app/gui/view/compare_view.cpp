@@ -9,6 +9,7 @@
 #include "app/gui/view/timeline_bars.h"
 #include "app/gui/view/timeline_end.h"
 #include "app/gui/view/timeline_layout.h"
+#include "core/time/queue.h"
 
 namespace meshscope::view {
 namespace {
@@ -318,7 +319,8 @@ class Comparison {
                 if (t.end_ns <= t.begin_ns && run.end->waits.at(run.rank)->call != e->id) continue;
                 t.end_ns = std::max(t.begin_ns, std::min(t.end_ns, f.span.end_ns));
             }
-            bars.push_back({x(t.begin_ns - f.span.begin_ns), x(t.end_ns - f.span.begin_ns), e->id, 1});
+            bars.push_back({x(t.begin_ns - f.span.begin_ns), x(t.end_ns - f.span.begin_ns), e->id, 1,
+                            time::queue_of(run.trace, run.clock, *e).group});
         }
         std::sort(bars.begin(), bars.end(), [](const Bar& a, const Bar& b) { return a.x0 < b.x0; });
         const auto& events = run.trace.ranks[static_cast<std::size_t>(run.rank)].events;
@@ -329,11 +331,12 @@ class Comparison {
         const ComparedRun& run = runs_[i];
         const Id id = run.front ? Id{"event", run.rank, bar.event}
                                 : Id{"run_event", static_cast<int64_t>(i), bar.event};
-        const Rect box{bar.x0 + 0.5F, y, std::max(1.5F, bar.x1 - bar.x0 - 1), kBar};
+        const auto [top, height] = row_of(bar, y, kBar);
+        const Rect box{bar.x0 + 0.5F, top, std::max(1.5F, bar.x1 - bar.x0 - 1), height};
         p_.layer = 2;
         if (bar.count > 1) {
-            p_.rect({bar.x0, y, std::max(2.F, bar.x1 - bar.x0), kBar}, lane_hue(lane), 0, id).fill_alpha =
-                0.6F;
+            p_.rect({bar.x0, top, std::max(2.F, bar.x1 - bar.x0), height}, lane_hue(lane), 0, id)
+                .fill_alpha = 0.6F;
             return;
         }
         const trace::Event& e = run.trace.event(run.rank, bar.event);
@@ -345,7 +348,8 @@ class Comparison {
         Rect room = cursor_ns_ < 0 || cursor_ns_ > end_ns_ ? box : aside(box, x(cursor_ns_));
         if (i > 0 && unlike_[i].verdict != Verdict::none && figures_[0].step_ns >= 0)
             room = aside(room, x(figures_[0].step_ns));  // the first run's end
-        if (const std::string words = p_.fit(labels, Face::caption, room.w - 8); !words.empty())
+        if (const std::string words = p_.fit(labels, Face::caption, room.w - 8);
+            !words.empty() && bar.rows == 1)
             event_bar_words(p_, e, room, words, Token::text,
                             e.kind == trace::EventKind::compute ? Token::compute : Token::none, id);
         const bool picked =
