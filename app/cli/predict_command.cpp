@@ -25,6 +25,7 @@
 #include "core/run/summary.h"
 #include "core/scenario/scenario.h"
 #include "core/time/read_profile.h"
+#include "core/time/step.h"
 
 namespace meshscope::cli {
 namespace {
@@ -377,7 +378,7 @@ void predict(const PredictArguments& options, CommandContext& context) {
         }
         answer.measured = run::summarize(*result.trace, scenario.hardware, time::Absent::refused);
         answer.measured_step_ns =
-            run::step_ns(*result.trace, time::measured(*result.trace), answer.measured->step);
+            time::step_ns(*result.trace, time::measured(*result.trace), answer.measured->step);
     }
     if (options.json) return print_json(answer, context);
     context.out << context.text("cli.predict.head",

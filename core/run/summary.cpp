@@ -8,6 +8,7 @@
 #include "core/nn/model.h"
 #include "core/parallel/model_declaration.h"
 #include "core/parallel/pipeline/own_order.h"
+#include "core/time/step.h"
 #include "core/trace/of_training.h"
 
 namespace meshscope::run {
@@ -52,26 +53,15 @@ void take_larger(std::vector<Summary::Collective>& all, const std::vector<Summar
     }
 }
 
-/// When the step before had ended on all ranks; 0 where there is none.
-int64_t end_before(const trace::Trace& trace, const time::Clock& clock, int32_t step) {
-    return step > 0 ? time::span_of_step(trace, clock, step - 1).end_ns : 0;
-}
-
 }  // namespace
-
-int64_t step_ns(const trace::Trace& trace, const time::Clock& clock, int32_t step) {
-    const time::Interval span = time::span_of_step(trace, clock, step);
-    return span.end_ns - std::max(span.begin_ns, end_before(trace, clock, step));
-}
 
 Summary summarize(const trace::Trace& trace, const time::Profile& profile, time::Absent absent) {
     Summary summary;
     summary.step = std::max(0, trace.info.steps - 1);
     summary.profile = profile.name;
     const time::Clock clock = time::modelled(trace, profile, absent);
-    summary.step_ns = step_ns(trace, clock, summary.step);
-    time::Interval of_bubbles = time::bubble_span(trace, clock, summary.step);
-    of_bubbles.begin_ns = std::max(of_bubbles.begin_ns, end_before(trace, clock, summary.step));
+    const time::Interval counted = time::counted_span(trace, clock, summary.step);
+    summary.step_ns = counted.end_ns - counted.begin_ns;
     for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
         if (trace.ranks[r].events.empty()) continue;
         Summary::Rank& rank = summary.ranks.emplace_back();
@@ -83,7 +73,7 @@ Summary summarize(const trace::Trace& trace, const time::Profile& profile, time:
             rank.flops += e.flops;
         }
         rank.overlap = time::overlap(trace, clock, rank.rank, summary.step);
-        rank.bubble = time::bubble(trace, clock, rank.rank, summary.step, of_bubbles);
+        rank.bubble = time::bubble(trace, clock, rank.rank, summary.step, counted);
         rank.bubble.idle_ns = std::max(rank.bubble.idle_ns, int64_t{0});  // it had begun before
         take_larger(summary.collectives, collectives_of(trace, r, summary.step));
     }

@@ -36,13 +36,8 @@ struct Summary {
     std::vector<Collective> collectives;  ///< in the order of their first issue
     std::vector<Rank> ranks;              ///< those that recorded something
     std::string profile;                  ///< of the modelled clock
-    int64_t step_ns = 0;                  ///< the step on that clock, as step_ns() says
+    int64_t step_ns = 0;                  ///< the step on that clock, as time::step_ns() says
 };
-
-/// What a step takes on a clock: how much later it ends on all ranks than the one before. Ranks of a pipeline
-/// that are done go on with the next step while others end this one; the first step, and one that begins
-/// when all ranks have ended the one before, takes its own span. Cost: two passes over the events.
-int64_t step_ns(const trace::Trace& trace, const time::Clock& clock, int32_t step);
 
 /// A bubble is counted in the time that the step takes so. Cost: one replay, and a pass over the events for
 /// each rank. Throws what time::modelled throws.

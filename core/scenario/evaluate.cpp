@@ -14,6 +14,7 @@
 #include "core/base/text.h"
 #include "core/scenario/estimated.h"
 #include "core/time/exposed.h"
+#include "core/time/step.h"
 #include "core/trace/recorded.h"
 
 namespace meshscope::scenario {
@@ -196,8 +197,7 @@ const time::Clock& ModelledClocks::clock(const time::Profile& profile) {
 double ModelledClocks::of_step(const LessonNumber& number, const time::Clock& clock) const {
     const int32_t step = std::max(0, trace_.info.steps - 1);  // as run::summarize has it
     if (number.modelled == "step_ms" || number.modelled == "mfu_percent") {
-        const time::Interval span = time::span_of_step(trace_, clock, step);
-        const double ms = milliseconds(span.end_ns - span.begin_ns);
+        const double ms = milliseconds(time::step_ns(trace_, clock, step));
         if (number.modelled == "step_ms") return ms;
         const time::Profile& profile = number.hardware ? *number.hardware : hardware_;
         return 100 * seconds_at_peak(trace_, profile, step) /

@@ -10,6 +10,7 @@
 #include "core/time/clock.h"
 #include "core/time/hops.h"
 #include "core/time/machine_links.h"
+#include "core/time/queue.h"
 #include "core/time/unrecorded_times.h"
 #include "core/trace/recorded.h"
 #include "core/trace/simulated.h"
@@ -141,17 +142,11 @@ class Replay {
 
     void order_streams() {
         for (size_t r = 0; r < trace_.ranks.size(); ++r) {
-            std::map<std::pair<Stream, int32_t>, size_t> last;  // by stream and, for p2p, group
+            std::map<Queue, size_t> last;
             for (size_t i = 0; i < trace_.ranks[r].events.size(); ++i) {
                 const size_t node = first_node_[r] + i;
-                const Event& e = trace_.ranks[r].events[i];
-                // A send that shared the queue could hold up the receive that its own receiver waits behind.
-                const bool joins =
-                    !profile_.overlap && !(e.kind == EventKind::collective && is_point_to_point(e.op));
-                // A ring's exchange does not stand behind a pipeline's receive, which waits for a neighbour.
-                const int32_t group = e.stream == Stream::p2p && !joins ? e.group : -1;
-                const auto [before, is_first] =
-                    last.try_emplace({joins ? Stream::compute : e.stream, group}, node);
+                const Queue queue = played_queue(trace_.ranks[r].events[i], profile_.overlap);
+                const auto [before, is_first] = last.try_emplace(queue, node);
                 if (!is_first) wait_for(node, before->second);
                 before->second = node;
             }

@@ -13,6 +13,7 @@
 #include "core/run/run.h"
 #include "core/run/summary.h"
 #include "core/scenario/words.h"
+#include "core/time/step.h"
 #include "tests/run/golden_case.h"
 #include "tests/run/same_record.h"
 #include "tests/test.h"
@@ -236,7 +237,7 @@ TEST_CASE("what a pipeline's ranks do of the next step while others end this one
     const time::Clock clock = time::modelled(*trace, time::classroom(), time::Absent::as_present);
     const auto span = [&](int32_t step) { return time::span_of_step(*trace, clock, step); };
     int64_t all = 0;
-    for (int32_t step = 0; step < 3; ++step) all += run::step_ns(*trace, clock, step);
+    for (int32_t step = 0; step < 3; ++step) all += time::step_ns(*trace, clock, step);
     CHECK(all == span(2).end_ns - span(0).begin_ns);
     CHECK(span(2).begin_ns < span(1).end_ns);  // the last stage gathers
     const run::Summary summary = run::summarize(*trace, time::classroom(), time::Absent::as_present);

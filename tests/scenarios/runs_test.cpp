@@ -13,6 +13,7 @@
 #include "core/scenario/scenario.h"
 #include "core/time/clock.h"
 #include "core/time/exposed.h"
+#include "core/time/profile.h"
 #include "core/time/read_profile.h"
 #include "core/trace/query.h"
 #include "tests/test.h"
@@ -167,6 +168,32 @@ TEST_CASE("a modelled number is what predict sums up, on the profile that it nam
         std::snprintf(text, sizeof text, "%.1f", static_cast<double>(summary.step_ns) / 1e6);
         CHECK(numbers.at(profile).text == text);
     }
+}
+
+TEST_CASE("a pipeline's step in a lesson is as long as predict says, and its MFU is of that time") {
+    const Lesson lesson = run("104_published");
+    const clocks::Profile& hardware = lesson.scenario.hardware;
+    const clocks::Clock clock = clocks::modelled(*lesson.trace, hardware);
+    const int32_t last = lesson.trace->info.steps - 1;
+    const auto figure = [&](const std::string& what) {
+        scenario::LessonNumber number{"n", ""};
+        number.modelled = what;
+        number.decimals = 9;
+        return std::stod(
+            scenario::read_numbers({number}, *lesson.trace, lesson.database, hardware).at("n").text);
+    };
+    const clocks::Interval span = clocks::span_of_step(*lesson.trace, clock, last);
+    const auto step_ns = static_cast<double>(
+        meshscope::run::summarize(*lesson.trace, hardware, clocks::Absent::refused).step_ns);
+    CHECK(step_ns < static_cast<double>(span.end_ns - span.begin_ns));
+    CHECK(figure("step_ms") * 1e6 == Approx(step_ns));
+    double flops = 0;
+    for (const trace::RankTrace& rank : lesson.trace->ranks)
+        for (const trace::Event& event : rank.events)
+            if (event.step == last && clocks::is_product(lesson.trace->text(event.name)))
+                flops += double(event.flops);
+    CHECK(figure("mfu_percent") == Approx(100 * flops / hardware.flops_per_s /
+                                          (step_ns / 1e9 * static_cast<double>(lesson.trace->ranks.size()))));
 }
 
 TEST_CASE("the links of the lesson cost what latency and bandwidth say, hop by hop") {

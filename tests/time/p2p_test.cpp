@@ -1,5 +1,8 @@
 // The stream of sends and receives on the modelled clock: a pipeline's, and a ring's permutes.
 #include "core/time/clock.h"
+#include "core/time/queue.h"
+#include "core/time/step.h"
+#include "core/trace/simulated.h"
 #include "tests/test.h"
 #include "tests/time/hand_made.h"
 #include "tests/time/simple_profile.h"
@@ -46,4 +49,41 @@ TEST_CASE("without recorded hops a permute takes one hop, over the slowest link 
         for (auto& rank : made.trace.ranks) rank.hops.clear();
         CHECK(modelled(made.trace, simple()).end_ns == (p > 4 ? 300 + 4 * 40 : 100 + 2 * 40));
     }
+}
+
+TEST_CASE("each group has a queue of p2p where the clock is played, a stream one where times were recorded") {
+    HandMade made(3);
+    const int32_t pipeline = made.group({0, 1}), ring = made.group({0, 2});
+    made.compute(0, 1);
+    made.collective(0, CollectiveOp::recv, pipeline, 0, Stream::p2p, 1);
+    made.collective(0, CollectiveOp::all_to_all, ring, 0, Stream::p2p);
+    made.collective(0, CollectiveOp::all_gather, ring, 1, Stream::all_gather);
+    namespace time = meshscope::time;
+    const auto queue = [&](const Clock& clock, int32_t event) {
+        return time::queue_of(made.trace, clock, made.event(0, event));
+    };
+    Clock clock;
+    clock.kind = time::ClockKind::modelled;
+    CHECK(queue(clock, 0) == time::Queue{Stream::compute, -1});
+    CHECK(queue(clock, 1) == time::Queue{Stream::p2p, pipeline});
+    CHECK(queue(clock, 2) == time::Queue{Stream::p2p, ring});
+    CHECK(queue(clock, 3) == time::Queue{Stream::all_gather, -1});
+    made.trace.info.backend = meshscope::trace::kSimulated;
+    CHECK(queue(clock, 1) == queue(clock, 2));
+    made.trace.info.backend = "";
+    clock.kind = time::ClockKind::measured;
+    CHECK(queue(clock, 1) == queue(clock, 2));
+    // Without overlap all but sends and receives join compute.
+    CHECK(time::played_queue(made.event(0, 1), false) == time::Queue{Stream::p2p, pipeline});
+    CHECK(time::played_queue(made.event(0, 2), false) == time::Queue{Stream::compute, -1});
+    CHECK(time::played_queue(made.event(0, 3), false) == time::Queue{Stream::compute, -1});
+}
+
+TEST_CASE("a step counts from where the one before ended, never from outside of its own span") {
+    using meshscope::time::counted_span;
+    check_interval(counted_span({100, 300}, 150), 150, 300);
+    check_interval(counted_span({100, 300}, 50), 100, 300);
+    check_interval(counted_span({100, 300}, 0), 100, 300);
+    check_interval(counted_span({100, 300}, 400), 300, 300);
+    check_interval(counted_span({}, 400), 0, 0);
 }

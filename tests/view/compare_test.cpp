@@ -7,7 +7,7 @@
 #include "app/gui/view/compare_view.h"
 #include "backends/registry.h"
 #include "core/run/run.h"
-#include "core/run/summary.h"
+#include "core/time/step.h"
 #include "core/trace/agreement.h"
 #include "tests/test.h"
 #include "tests/view/compare_stage.h"
@@ -275,6 +275,49 @@ TEST_CASE("a step of a pipeline is as long as predict says: what the next one be
         "[parallel]\ndata = \"fsdp2\"\nschedule = \"1F1B\"\nmicrobatches = 2\n");
     const Side side({trace});
     const view::RunFigures figures = view::run_figures(side.runs()[0], 2);
-    CHECK(figures.step_ns == run::step_ns(*trace, side.clocks[0], 2));
+    CHECK(figures.step_ns == time::step_ns(*trace, side.clocks[0], 2));
     CHECK(figures.step_ns < figures.span.end_ns - figures.span.begin_ns);
+}
+
+TEST_CASE("a pipeline's bars end at the line where its step ends, which lies at its step time from 0") {
+    const auto pipeline = [](const std::string& microbatches) {
+        return trace_of(
+            "format = 1\n[model]\nkind = \"gpt\"\ndim = 16\nhidden = 64\nlayers = 4\nvocab = 12\nseq = 8\n"
+            "heads = 4\n[train]\nsteps = 3\nglobal_batch = 8\n[mesh]\nshape = [2, 2]\nnames = [\"pp\", "
+            "\"shard\"]\n[parallel]\ndata = \"fsdp2\"\nschedule = \"1F1B\"\nmicrobatches = " +
+            microbatches + "\n");
+    };
+    const Side side({pipeline("2"), pipeline("4")});
+    const auto line = [](const view::Picture& picture, const std::string& kind, int64_t run) {
+        const auto found = test::find(picture, kind, run);
+        REQUIRE(found.size() == 1);
+        return found[0]->points[0].x;
+    };
+    std::vector<float> last(2, -1e6F);  // how far behind the line a run's last bar ends, over its ranks
+    float first = 1e6F;                 // how far behind 0 the first one begins
+    for (int32_t rank = 0; rank < 4; ++rank) {
+        const auto runs = side.runs(0, rank);
+        const auto picture = view::compare_view(side.input({1400, 900}), runs);
+        CHECK(test::text_problems(picture, side.measure).empty());
+        CHECK(test::says(picture, "0: all ranks had ended the step before"));
+        const float zero = test::find(picture, "zero")[0]->points[0].x;
+        double ns_per_px[2] = {};
+        for (std::size_t i = 0; i < 2; ++i) {
+            const auto figures = view::run_figures(runs[i], 2);
+            const float end = line(picture, "step_end", static_cast<int64_t>(i));
+            ns_per_px[i] = static_cast<double>(figures.step_ns) / static_cast<double>(end - zero);
+            const auto bars = i == 0 ? test::find(picture, "event", rank)
+                                     : test::find(picture, "run_event", static_cast<int64_t>(i));
+            CHECK(bars.size() > 20);
+            for (const auto* bar : bars) {
+                if (bar->kind != view::ShapeKind::rect) continue;
+                CHECK(bar->box.x + bar->box.w <= end + 1.5F);  // a bar is at least so wide
+                last[i] = std::max(last[i], bar->box.x + bar->box.w - end);
+                first = std::min(first, bar->box.x - zero);
+            }
+        }
+        CHECK(ns_per_px[0] == Approx(ns_per_px[1]).epsilon(0.01));
+    }
+    for (const float end : last) CHECK(end > -1.5F);
+    CHECK(first < -2);  // the last stage gathers while the first ends the step before
 }

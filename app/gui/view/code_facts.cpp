@@ -6,6 +6,7 @@
 #include "app/gui/view/common.h"
 #include "app/gui/view/sheet.h"
 #include "app/gui/view/timeline_bars.h"
+#include "core/time/queue.h"
 
 namespace meshscope::view {
 namespace {
@@ -50,9 +51,12 @@ void find_waits(CodeFacts& f, const Input& input) {
     const trace::RankTrace& record = input.trace.ranks[static_cast<std::size_t>(f.ref.rank)];
     for (const auto& d : record.dependencies)
         if (d.event == f.ref.event) f.waited.push_back({{f.ref.rank, d.on}, false});
-    const Stream stream = record.events[static_cast<std::size_t>(f.ref.event)].stream;
+    const auto queue = [&](int32_t e) {
+        return time::queue_of(input.trace, input.clock, record.events[static_cast<std::size_t>(e)]);
+    };
+    const time::Queue own = queue(f.ref.event);
     for (int32_t e = f.ref.event - 1; e >= 0; --e) {
-        if (record.events[static_cast<std::size_t>(e)].stream != stream) continue;
+        if (queue(e) != own) continue;
         f.waited.push_back({{f.ref.rank, e}, true});
         break;
     }

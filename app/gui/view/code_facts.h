@@ -25,10 +25,10 @@ struct CodeFacts {
         named;                         ///< where the rule is named, when the shown statement does not name it
     int64_t places = 0;                ///< compute: how many statements record this name
 
-    /// What it waited for: events it depends on, then what its stream did before.
+    /// What it waited for: events it depends on, then what its queue did before (time::queue_of).
     struct Waited {
         EventRef on;
-        bool stream = false;  ///< the order of its stream alone
+        bool stream = false;  ///< the order of its queue alone
     };
     std::vector<Waited> waited;
     int64_t could_ns = 0, began_ns = 0;  ///< from when it could have begun, and when it did

@@ -9,6 +9,7 @@
 #include "app/gui/view/timeline_bars.h"
 #include "app/gui/view/timeline_end.h"
 #include "app/gui/view/timeline_layout.h"
+#include "core/time/queue.h"
 
 namespace meshscope::view {
 namespace {
@@ -27,8 +28,9 @@ class Comparison {
         for (const ComparedRun& run : runs) {
             figures_.push_back(run_figures(run, compared_step(run.trace, step), input.memo));
             longest_ = std::max(longest_, figures_.back().step_ns);
+            lead_ns_ = std::max(lead_ns_, figures_.back().lead_ns());
             unlike_.push_back(unlike(runs.front(), figures_.front(), run, figures_.back()));
-            if (&run == front) cursor_ns_ = input.cursor.t_ns - figures_.back().span.begin_ns;
+            if (&run == front) cursor_ns_ = input.cursor.t_ns - figures_.back().zero_ns();
         }
         p_.grow();
     }
@@ -90,11 +92,17 @@ class Comparison {
         return std::max(head_height(run), bars) + 2 * kBlockPad;
     }
 
-    float x(int64_t t) const {
-        return x0_ + static_cast<float>(static_cast<double>(t) /
-                                        static_cast<double>(std::max<int64_t>(1, end_ns_)) *
-                                        static_cast<double>(x1_ - x0_));
+    /// The axis of all runs: 0 is where each one's step begins to count, and the step ends at its step_ns.
+    TimeAxis axis() const {
+        TimeAxis axis;
+        axis.x0 = x0_;
+        axis.x1 = x1_;
+        axis.begin_ns = -lead_ns_;
+        axis.end_ns = end_ns_;
+        return axis;
     }
+    float x(int64_t t) const { return axis().x(t); }
+    bool sees(int64_t t) const { return t >= -lead_ns_ && t <= end_ns_; }
 
     float lanes_card(float top) {
         float gutter = 0;
@@ -104,8 +112,8 @@ class Comparison {
         x1_ = right() - kCard;
         const float words = p_.width("+99.9 ms, +999 %", Face::mono_small) + 16;
         const float part = std::max(0.4F, 1 - words / std::max(1.F, x1_ - x0_));
-        end_ns_ =
-            std::max<int64_t>(1, std::llround(static_cast<double>(longest_) / static_cast<double>(part)));
+        const auto shown = static_cast<double>(longest_ + lead_ns_);
+        end_ns_ = std::max<int64_t>(1, std::llround(shown / static_cast<double>(part)) - lead_ns_);
 
         const std::size_t card = p_.picture().shapes.size();
         p_.layer = 0;
@@ -160,20 +168,24 @@ class Comparison {
             p_.rect(box, Token::warn).fill_alpha = 0.075F;
             p_.rect({box.x, box.y, box.w, 4}, Token::warn);
         });
+        if (lead_ns_ > 0)
+            entry(p_.say("view.compare.lead"), [&](Rect box) {
+                p_.line({box.x + box.w / 2, box.y}, {box.x + box.w / 2, box.y + box.h}, Token::soft);
+            });
         return y + line;
     }
 
     void ruler(float y, float top, float bottom) {
-        TimeAxis axis;
-        axis.x0 = x0_;
-        axis.x1 = x1_;
-        axis.end_ns = end_ns_;
-        const int64_t step = tick_step(axis, 72);
+        const int64_t step = tick_step(axis(), 72);
         bool unit = true;
         for (int64_t t = 0; t <= end_ns_; t += step) {
             const float tx = std::floor(x(t)) + 0.5F;
             p_.layer = 1;
-            p_.line({tx, top}, {tx, bottom}, Token::line).stroke_alpha = 0.5F;
+            // What stands left of 0 was begun while others were still in the step before.
+            if (t == 0 && lead_ns_ > 0)
+                p_.line({tx, top}, {tx, bottom}, Token::soft).id = {"zero"};
+            else
+                p_.line({tx, top}, {tx, bottom}, Token::line).stroke_alpha = 0.5F;
             p_.layer = 5;
             if (p_.try_text(tick_words(t, step, unit), {tx, y}, Face::mono_small, Token::mute, Align::centre))
                 unit = false;
@@ -181,7 +193,7 @@ class Comparison {
     }
 
     void cursor(float y, float bottom) {
-        if (cursor_ns_ < 0 || cursor_ns_ > end_ns_) return;
+        if (!sees(cursor_ns_)) return;
         p_.layer = 7;
         p_.line({x(cursor_ns_), y + p_.line_height(Face::mono_small)}, {x(cursor_ns_), bottom}, Token::accent,
                 2)
@@ -205,7 +217,7 @@ class Comparison {
         float y = top + kBlockPad;
         if (run.rank >= 0 && static_cast<std::size_t>(run.rank) < run.trace.ranks.size())
             for (const auto& part : overlap_of(run, f.step).exposed) {
-                const float l = x(part.begin_ns - f.span.begin_ns), r = x(part.end_ns - f.span.begin_ns);
+                const float l = x(part.begin_ns - f.zero_ns()), r = x(part.end_ns - f.zero_ns());
                 p_.layer = 1;
                 p_.rect({l, top + 2, r - l, bottom - top - 4}, Token::warn, 0,
                         {"exposed", static_cast<int64_t>(i)})
@@ -219,7 +231,9 @@ class Comparison {
         }
         // Where the step ends, and how that lies to the first run's end.
         p_.layer = 4;
-        if (f.step_ns >= 0) p_.line({x(f.step_ns), top + 6}, {x(f.step_ns), bottom - 4}, Token::sel, 1.4F);
+        if (f.step_ns >= 0)
+            p_.line({x(f.step_ns), top + 6}, {x(f.step_ns), bottom - 4}, Token::sel, 1.4F).id = {
+                "step_end", static_cast<int64_t>(i)};
         if (i > 0) difference_line(i, top, bottom);
         broke_off(i, top, bottom);
         const bool judged = unlike_[i].verdict != Verdict::none;
@@ -233,7 +247,7 @@ class Comparison {
     void broke_off(std::size_t i, float top, float bottom) {
         const ComparedRun& run = runs_[i];
         if (run.end == nullptr || run.end->step != figures_[i].step) return;
-        const float at = x(broke_off_ns(run.trace, run.clock, *run.end) - figures_[i].span.begin_ns);
+        const float at = x(broke_off_ns(run.trace, run.clock, *run.end) - figures_[i].zero_ns());
         p_.layer = 6;
         auto& line = p_.line({at, top + 4}, {at, bottom - 4}, Token::err, 2);
         line.stroke_style = Stroke::dashed;
@@ -318,7 +332,8 @@ class Comparison {
                 if (t.end_ns <= t.begin_ns && run.end->waits.at(run.rank)->call != e->id) continue;
                 t.end_ns = std::max(t.begin_ns, std::min(t.end_ns, f.span.end_ns));
             }
-            bars.push_back({x(t.begin_ns - f.span.begin_ns), x(t.end_ns - f.span.begin_ns), e->id, 1});
+            bars.push_back({x(t.begin_ns - f.zero_ns()), x(t.end_ns - f.zero_ns()), e->id, 1,
+                            time::queue_of(run.trace, run.clock, *e).group});
         }
         std::sort(bars.begin(), bars.end(), [](const Bar& a, const Bar& b) { return a.x0 < b.x0; });
         const auto& events = run.trace.ranks[static_cast<std::size_t>(run.rank)].events;
@@ -329,10 +344,11 @@ class Comparison {
         const ComparedRun& run = runs_[i];
         const Id id = run.front ? Id{"event", run.rank, bar.event}
                                 : Id{"run_event", static_cast<int64_t>(i), bar.event};
-        const Rect box{bar.x0 + 0.5F, y, std::max(1.5F, bar.x1 - bar.x0 - 1), kBar};
+        const auto [top, height] = row_of(bar, y, kBar);
+        const Rect box{bar.x0 + 0.5F, top, std::max(1.5F, bar.x1 - bar.x0 - 1), height};
         p_.layer = 2;
         if (bar.count > 1) {
-            p_.rect({bar.x0, y, std::max(2.F, bar.x1 - bar.x0), kBar}, lane_hue(lane), 0, id).fill_alpha =
+            p_.rect({bar.x0, top, std::max(2.F, bar.x1 - bar.x0), height}, lane_hue(lane), 0, id).fill_alpha =
                 0.6F;
             return;
         }
@@ -342,10 +358,11 @@ class Comparison {
         else
             event_bar(p_, e, box, id);
         const auto labels = event_labels(p_, run.trace, e);
-        Rect room = cursor_ns_ < 0 || cursor_ns_ > end_ns_ ? box : aside(box, x(cursor_ns_));
+        Rect room = sees(cursor_ns_) ? aside(box, x(cursor_ns_)) : box;
         if (i > 0 && unlike_[i].verdict != Verdict::none && figures_[0].step_ns >= 0)
             room = aside(room, x(figures_[0].step_ns));  // the first run's end
-        if (const std::string words = p_.fit(labels, Face::caption, room.w - 8); !words.empty())
+        if (const std::string words = p_.fit(labels, Face::caption, room.w - 8);
+            !words.empty() && bar.rows == 1)
             event_bar_words(p_, e, room, words, Token::text,
                             e.kind == trace::EventKind::compute ? Token::compute : Token::none, id);
         const bool picked =
@@ -389,7 +406,9 @@ class Comparison {
     Painter p_;
     std::vector<RunFigures> figures_;
     std::vector<Unlike> unlike_;
-    int64_t longest_ = 0, end_ns_ = 1, cursor_ns_ = -1;
+    int64_t longest_ = 0;  // of the steps
+    int64_t lead_ns_ = 0;  // how much before its 0 a step begins at most
+    int64_t end_ns_ = 1, cursor_ns_ = -1;
     float x0_ = 0, x1_ = 1;
 };
 

@@ -5,6 +5,7 @@
 #include "app/gui/view/collective_state.h"
 #include "app/gui/view/common.h"
 #include "app/gui/view/stepping.h"
+#include "core/time/queue.h"
 #include "core/trace/ended.h"
 #include "core/trace/recorded.h"
 
@@ -133,11 +134,11 @@ class Describer {
     /// The call had not ended when the run broke off.
     bool open() const { return std::ranges::binary_search(open_, f_.ref.event); }
 
-    /// It stood behind another call of its stream that never ended.
+    /// It stood behind another call of its queue that never ended.
     bool queued() const {
-        const auto& events = in_.trace.ranks[static_cast<std::size_t>(f_.ref.rank)].events;
+        const auto queue = [&](const trace::Event& e) { return time::queue_of(in_.trace, in_.clock, e); };
         return std::ranges::any_of(open_, [&](int32_t id) {
-            return id < f_.ref.event && events[static_cast<std::size_t>(id)].stream == e_.stream;
+            return id < f_.ref.event && queue(in_.trace.event(f_.ref.rank, id)) == queue(e_);
         });
     }
 

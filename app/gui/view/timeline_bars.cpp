@@ -4,9 +4,12 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <span>
 #include <utility>
 
 #include "app/gui/view/paint.h"
+#include "core/time/queue.h"
 
 namespace meshscope::view {
 namespace {
@@ -57,6 +60,31 @@ std::shared_ptr<const Steps> steps_of(const trace::Trace& trace, const time::Clo
     return found_once<Steps>(memo, kKept, trace, &clock, char{}, [&] { return scan_steps(trace, clock); });
 }
 
+/// Gives bars of several queues rows: of those that overlap, each takes the first row that is free where it
+/// begins; bars that overlap nothing keep the lane's whole height.
+void share_rows(std::span<Bar> bars) {
+    std::ranges::stable_sort(bars, {}, &Bar::x0);
+    std::size_t first = 0;  // of the bars that hang together by overlapping
+    float end = std::numeric_limits<float>::lowest();
+    std::vector<float> free_at;  // by row
+    const auto close = [&](std::size_t behind) {
+        for (std::size_t i = first; i < behind; ++i) bars[i].rows = static_cast<int32_t>(free_at.size());
+        first = behind;
+        free_at.clear();
+    };
+    for (std::size_t i = 0; i < bars.size(); ++i) {
+        if (bars[i].x0 >= end) close(i);
+        const auto row = std::ranges::find_if(free_at, [&](float at) { return at <= bars[i].x0; });
+        bars[i].row = static_cast<int32_t>(row - free_at.begin());
+        if (row == free_at.end())
+            free_at.push_back(bars[i].x1);
+        else
+            *row = bars[i].x1;
+        end = std::max(end, bars[i].x1);
+    }
+    close(bars.size());
+}
+
 }  // namespace
 
 std::vector<Bar> merge_narrow(const std::vector<Bar>& bars, float least) {
@@ -76,15 +104,25 @@ std::vector<Bar> merge_narrow(const std::vector<Bar>& bars, float least) {
 }
 
 std::vector<Bar> merge_lane(const std::vector<Bar>& bars, const std::vector<trace::Event>& events) {
-    std::vector<Bar> kernels, collectives;
+    std::vector<Bar> kernels;
+    std::map<int32_t, std::vector<Bar>> collectives;  // by queue
     for (const Bar& bar : bars) {
         const bool calls = events[static_cast<std::size_t>(bar.event)].kind == trace::EventKind::collective;
-        (calls ? collectives : kernels).push_back(bar);
+        (calls ? collectives[bar.queue] : kernels).push_back(bar);
     }
     std::vector<Bar> out = merge_narrow(kernels);
-    const std::vector<Bar> above = merge_narrow(collectives);
-    out.insert(out.end(), above.begin(), above.end());
+    const auto calls = static_cast<std::ptrdiff_t>(out.size());
+    for (const auto& [queue, own] : collectives) {
+        const std::vector<Bar> merged = merge_narrow(own);
+        out.insert(out.end(), merged.begin(), merged.end());
+    }
+    if (collectives.size() > 1) share_rows(std::span(out).subspan(static_cast<std::size_t>(calls)));
     return out;
+}
+
+std::pair<float, float> row_of(const Bar& bar, float y, float height) {
+    const float own = height / static_cast<float>(std::max(1, bar.rows));
+    return {y + own * static_cast<float>(bar.row), bar.rows > 1 ? own - 1 : own};
 }
 
 std::vector<time::Interval> waits(const trace::Trace& trace, const time::Clock& clock, int32_t rank) {
@@ -97,14 +135,14 @@ std::vector<time::Interval> waits(const trace::Trace& trace, const time::Clock& 
         if (e < ready.size() && record.events[e].kind == trace::EventKind::collective)
             ready[e] = std::max(ready[e], times[static_cast<std::size_t>(d.on)].end_ns);
     }
-    std::array<int64_t, 8> free_at{};  // by stream: when it had done all before
-    free_at.fill(kNever);
+    std::map<time::Queue, int64_t> free_at;  // when it had done all before
     std::vector<time::Interval> out;
     for (std::size_t e = 0; e < record.events.size() && e < times.size(); ++e) {
-        auto& stream = free_at[static_cast<std::size_t>(record.events[e].stream)];
-        const int64_t could = std::max(ready[e], stream), began = times[e].begin_ns;
+        const time::Queue own = time::queue_of(trace, clock, record.events[e]);
+        int64_t& queue = free_at.try_emplace(own, kNever).first->second;
+        const int64_t could = std::max(ready[e], queue), began = times[e].begin_ns;
         out.push_back({could == kNever || could > began ? began : could, began});
-        stream = std::max(stream, times[e].end_ns);
+        queue = std::max(queue, times[e].end_ns);
     }
     return out;
 }

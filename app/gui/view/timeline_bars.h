@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/gui/view/input.h"
@@ -43,22 +44,28 @@ struct Bar {
     float x0 = 0, x1 = 0;
     int32_t event = -1;  ///< the first event's id
     int32_t count = 1;   ///< events in it
+    int32_t queue = -1;  ///< time::Queue::group: bars of one queue of the lane do not overlap
+    int32_t row = 0, rows = 1;  ///< the lane's height is shared by so many where queues overlap
 };
 
+/// Top and height of a bar in a lane that begins at `y` and is `height` high.
+std::pair<float, float> row_of(const Bar& bar, float y, float height);
+
 /// The bars of a lane in ascending order, those narrower than `least` pixels merged with neighbours nearer
-/// than that (look.md section 10: under 3 px). A wide bar is never merged. Input bars ascend by x0 and do not
-/// overlap. Cost: one pass.
+/// than that (look.md section 10: under 3 px). A wide bar is never merged. Input bars ascend by x0, are of
+/// one queue and do not overlap. Cost: one pass.
 std::vector<Bar> merge_narrow(const std::vector<Bar>& bars, float least = 3);
 
 /// merge_narrow of a lane's kernels and, apart from them, of its collectives, which come last and so are
-/// drawn over what they stand between: no collective is hidden in a bar of kernels. Bar::event is an index
-/// into `events`. Cost: one pass and one copy.
+/// drawn over what they stand between: no collective is hidden in a bar of kernels. Those of each queue are
+/// merged apart, and where bars of several queues overlap they share the lane's height (Bar::row). Bar::event
+/// is an index into `events`. Cost: one pass and one copy; a sort more where there are several queues.
 std::vector<Bar> merge_lane(const std::vector<Bar>& bars, const std::vector<trace::Event>& events);
 
-/// For every event of a rank: from when it could have begun (a collective: the end of what its stream did
-/// before and of all it depends on, so what is left is waiting for the other ranks; compute: the end of what
-/// its stream did before) to when it began. Empty (begin == end) for one that did not wait. Cost: O(events +
-/// dependencies).
+/// For every event of a rank: from when it could have begun (a collective: the end of what its queue did
+/// before (time::queue_of) and of all it depends on, so what is left is waiting for the other ranks; compute:
+/// the end of what its queue did before) to when it began. Empty (begin == end) for one that did not wait.
+/// Cost: O(events + dependencies).
 std::vector<time::Interval> waits(const trace::Trace& trace, const time::Clock& clock, int32_t rank);
 
 /// From the first begin to the last end of each step's events on all ranks; [0] is step 0. Empty intervals

@@ -14,6 +14,7 @@
 #include "app/gui/view/timeline_end.h"
 #include "app/gui/view/timeline_layout.h"
 #include "core/time/exposed.h"
+#include "core/time/queue.h"
 #include "core/trace/simulated.h"
 
 namespace meshscope::view {
@@ -286,16 +287,18 @@ class Timeline {
             // In the queue behind another call that never ended: it did not begin.
             if (open && times[e].end_ns <= times[e].begin_ns && (stood == nullptr || stood->call != id))
                 continue;
-            Bar bar{clipped(times[e].begin_ns), clipped(times[e].end_ns), id, 1};
+            Bar bar{clipped(times[e].begin_ns), clipped(times[e].end_ns), id, 1,
+                    time::queue_of(in_.trace, in_.clock, events[e]).group};
             if (open) bar.x1 = std::max(bar.x1, bar.x0 + TimelineEnd::kLeast);
             found.push_back(bar);
         }
         std::sort(found.begin(), found.end(), [](const Bar& a, const Bar& b) { return a.x0 < b.x0; });
         for (const Bar& bar : merge_lane(found, events)) {
+            const auto [top, height] = row_of(bar, y, h);
             if (bar.count > 1)
-                merged(r, lane, bar, y, h);
+                merged(r, lane, bar, top, height);
             else
-                one(r, bar, y, h);
+                one(r, bar, top, height);
         }
     }
 
@@ -337,7 +340,8 @@ class Timeline {
             event_bar(p_, event, box, id);
         const auto labels = event_labels(p_, in_.trace, event);
         const Rect room = aside(box, x(in_.cursor.t_ns));
-        if (const std::string words = p_.fit(labels, Face::caption, room.w - 8); !words.empty())
+        if (const std::string words = p_.fit(labels, Face::caption, room.w - 8);
+            !words.empty() && bar.rows == 1)
             event_bar_words(p_, event, room, words, dim ? Token::mute : Token::text,
                             event.kind == trace::EventKind::compute && !dim ? Token::compute : Token::none,
                             id);
