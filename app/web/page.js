@@ -207,6 +207,19 @@ var Module = (function () {
     scroll: function (pixels) { module._meshscope_scroll(pixels); },
     zoom: function (factor) { if (!module._meshscope_scrolls()) module._meshscope_zoom(factor); }
   });
+  // Emscripten's GLFW tells the wheel the other way round, and a notch as a hundred; so it does not hear of it.
+  canvas.addEventListener('mousewheel', function (event) { event.stopImmediatePropagation(); }, true);
+  canvas.addEventListener('wheel', function (event) {
+    if (embedded && document.activeElement !== canvas) return;
+    event.stopImmediatePropagation();
+    event.preventDefault();
+    if (!module.running) return;
+    // With Shift browsers tell of it as sideways. By pixels, lines (three a notch) or pages.
+    var down = (event.deltaY || event.deltaX) * [1, 100 / 3, 800][event.deltaMode];
+    canvas.dispatchEvent(new MouseEvent('mousemove', { clientX: event.clientX, clientY: event.clientY, bubbles: true }));
+    if (module._meshscope_scrolls()) module._meshscope_scroll(-down);
+    else module._meshscope_zoom(Math.pow(1.25, -down / 100));
+  }, { capture: true, passive: false });
   canvas.addEventListener('contextmenu', function (event) { event.preventDefault(); });
   canvas.addEventListener('webglcontextlost', function () { tell(words.lost); });
 

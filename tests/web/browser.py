@@ -130,6 +130,13 @@ class Browser:
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
             self.frames(2)
 
+    def wheel(self, x, y, down):
+        """So many CSS pixels, 100 a notch, with the pointer there."""
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        self.frames(2)
+        self.call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=down)
+        self.frames(4)
+
     def fingers(self, kind, *points):
         """touchStart, touchMove, touchEnd (with none), and a frame that sees it."""
         self.call("Input.dispatchTouchEvent", type=kind, touchPoints=[{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(points)])

@@ -244,6 +244,31 @@ def touched(browser, file, pictures):
     print("ok      a tap presses")
 
 
+def wheeled(browser, file, pictures):
+    page = Page(browser, file, "lesson=hsdp&view=timeline&lang=en&reduced-motion&step=4")
+    state = page.until("the lesson is open", opened)
+
+    def span():
+        begin, end = page.state()["range"]
+        return (end - begin) or page.state()["end_ns"]
+
+    whole = span()
+    browser.wheel(640, 400, -100)
+    page.until("a notch up zooms by a notch", lambda s: 0.7 * whole < s["range"][1] - s["range"][0] < 0.9 * whole)
+    browser.wheel(640, 400, 100)
+    page.until("a notch down takes it back", lambda s: not s["range"][1] or s["range"][1] - s["range"][0] > 0.95 * whole)
+    place = lambda s: s["boxes"]["prefetched.number"][1]  # the question's field, in the lesson's column
+    x, y = state["boxes"]["prefetched.number"][0] + 20, 300
+    before = place(page.state())
+    browser.wheel(x, y, 100)
+    down = place(page.until("the column scrolls on", lambda s: place(s) < before - 10))
+    check("a notch is no page", before - down < 200)
+    browser.wheel(x, y, -100)
+    page.until("and back", lambda s: place(s) > down + 10)
+    browser.picture(pictures / "wheeled.png")
+    print("ok      the wheel zooms and scrolls, a notch at a time")
+
+
 def kept(browser, file, pictures):
     page = Page(browser, file, "lang=zh&lesson=hsdp&step=2&theme=light")
     page.until("the lesson is open", opened)
@@ -258,12 +283,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("page", type=pathlib.Path)
     parser.add_argument("--pictures", type=pathlib.Path, default=pathlib.Path("out/web/pictures"))
-    parser.add_argument("--only", choices=["lesson", "runs", "files", "exported", "hosted", "touched", "kept"])
+    parser.add_argument("--only", choices=["lesson", "runs", "files", "exported", "hosted", "touched", "wheeled", "kept"])
     options = parser.parse_args()
     options.pictures.mkdir(parents=True, exist_ok=True)
     file = options.page.resolve()
     failed = 0
-    for case in (lesson, runs, files, exported, hosted, touched, kept) if not options.only else [globals()[options.only]]:
+    for case in (lesson, runs, files, exported, hosted, touched, wheeled, kept) if not options.only else [globals()[options.only]]:
         allowed.clear()
         with Browser() as browser:
             try:
