@@ -357,8 +357,5 @@ std::vector<BadScenario> cases() {
 }  // namespace
 
 TEST_CASE("every kind of mistake in mesh and parallel is found at its line and column") {
-    for (const BadScenario& c : cases()) {
-        INFO(c.what << "\n" << c.text);
-        CHECK(mistakes(c.text) == c.expected);
-    }
+    check_mistakes(cases());
 }

@@ -11,7 +11,11 @@ using namespace meshscope::test;
 
 namespace {
 
-/// Two stages of a layer each, on two data-parallel ranks; what [train] has besides stands in line 10.
+/// Two stages of a layer each; what [parallel] has besides stands in line 16.
+const std::string kTwoStages =
+    kMlp + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n";
+
+/// The same on two data-parallel ranks; what [train] has besides stands in line 10.
 std::string stages_of(const std::string& data, const std::string& dim, const std::string& train) {
     return kMlp + train + "[mesh]\nshape = [2, 2]\nnames = [\"pp\", \"" + dim +
            "\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\ndata = \"" + data + "\"\n";
@@ -71,24 +75,17 @@ std::vector<BadScenario> cases() {
                  "zero_variant = \"pytorch\"\nschedule = \"gpipe\"\nmicrobatches = 2\n",
          {"10:8 scenario.pipeline_tied"}},
         {"layers of stages that are not the model's",
-         kMlp + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n"
-                "stage_layers = [2, 1]\n",
+         kTwoStages + "stage_layers = [2, 1]\n",
          {"16:16 scenario.stage_layers"}},
         {"a stage without a layer",
-         kMlp + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n"
-                "stage_layers = [2, 0]\n",
+         kTwoStages + "stage_layers = [2, 0]\n",
          {"16:20 scenario.stage_layers_range"}},
         {"layers of stages whose sum would overflow to the model's",
-         kMlp + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n"
-                "stage_layers = [9223372036854775807, 9223372036854775807]\n",
+         kTwoStages + "stage_layers = [9223372036854775807, 9223372036854775807]\n",
          {"16:17 scenario.stage_layers_range", "16:38 scenario.stage_layers_range"}},
-        {"layers of no stage",
-         kMlp + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n"
-                "stage_layers = []\n",
-         {"16:16 scenario.stage_layers_none"}},
+        {"layers of no stage", kTwoStages + "stage_layers = []\n", {"16:16 scenario.stage_layers_none"}},
         {"an order with an action that is none, and one that follows from others",
-         kMlp + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n"
-                "schedule_order = [\"0F0, 0F1, 0X0\", \"1F0, 1SEND_F0\"]\n",
+         kTwoStages + "schedule_order = [\"0F0, 0F1, 0X0\", \"1F0, 1SEND_F0\"]\n",
          {"16:19 pipeline.bad_action", "16:36 pipeline.order_compute"}},
         {"an order of one word without end",
          kMlp +
@@ -97,24 +94,17 @@ std::vector<BadScenario> cases() {
              std::string(50000, '(') + "\", \"1F0\"]\n",
          {"16:19 pipeline.bad_action"}},
         {"an order without a rank's row",
-         kMlp + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n"
-                "schedule_order = [\"0F0, 0F1, 0B0, 0B1\"]\n",
+         kTwoStages + "schedule_order = [\"0F0, 0F1, 0B0, 0B1\"]\n",
          {"16:18 pipeline.order_rows"}},
         {"an order that is no array of texts",
-         kMlp + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n"
-                "schedule_order = [\"0F0, 0F1, 0B0, 0B1\", 1]\n",
+         kTwoStages + "schedule_order = [\"0F0, 0F1, 0B0, 0B1\", 1]\n",
          {"16:41 scenario.wrong_type"}},
         {"an order that is no array",
-         kMlp + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n"
-                "schedule_order = \"0F0, 0B0\"\n",
+         kTwoStages + "schedule_order = \"0F0, 0B0\"\n",
          {"16:18 scenario.wrong_type"}},
-        {"an order of no rank",
-         kMlp + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n"
-                "schedule_order = []\n",
-         {"16:18 scenario.order_none"}},
+        {"an order of no rank", kTwoStages + "schedule_order = []\n", {"16:18 scenario.order_none"}},
         {"layers of stages that are words",
-         kMlp + "[mesh]\nshape = [2]\nnames = [\"pp\"]\n[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n"
-                "stage_layers = [1, \"1\"]\n",
+         kTwoStages + "stage_layers = [1, \"1\"]\n",
          {"16:20 scenario.wrong_type"}},
         {"a stage that DDP has nothing to reduce of",
          stages_of("ddp", "replicate", "frozen = [\"layers.0\"]\n"),
@@ -153,10 +143,7 @@ std::vector<BadScenario> cases() {
 }  // namespace
 
 TEST_CASE("every kind of mistake in pipelines and bfloat16 is found at its line and column") {
-    for (const BadScenario& c : cases()) {
-        INFO(c.what << "\n" << c.text);
-        CHECK(mistakes(c.text) == c.expected);
-    }
+    check_mistakes(cases());
 }
 
 TEST_CASE("beside bfloat16 the hooks that send it are offered, without PowerSGD's numbers") {

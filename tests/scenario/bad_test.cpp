@@ -293,10 +293,7 @@ const Diagnostic& only(const InputError& error) {
 }  // namespace
 
 TEST_CASE("every kind of mistake is found at its line and column") {
-    for (const BadScenario& c : cases()) {
-        INFO(c.what << "\n" << c.text);
-        CHECK(mistakes(c.text) == c.expected);
-    }
+    check_mistakes(cases());
 }
 
 TEST_CASE("the heads that are proposed for tensor parallelism are not refused next") {

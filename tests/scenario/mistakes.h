@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/scenario/scenario.h"
+#include "tests/test.h"
 
 namespace meshscope::test {
 
@@ -39,6 +40,13 @@ struct BadScenario {
     std::string text;
     std::vector<std::string> expected;
 };
+
+inline void check_mistakes(const std::vector<BadScenario>& cases) {
+    for (const BadScenario& c : cases) {
+        INFO(c.what << "\n" << c.text);
+        CHECK(mistakes(c.text) == c.expected);
+    }
+}
 
 inline const std::string kModel = "format = 1\n[model]\nkind = \"toy\"\n";            // lines 1 to 3
 inline const std::string kTrain = kModel + "[train]\nsteps = 1\nglobal_batch = 8\n";  // to 6

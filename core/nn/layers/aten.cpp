@@ -46,28 +46,32 @@ Tensor Aten::to(const Tensor& x, DType dtype, const Made& made) const {
     return y;
 }
 
-Tensor Aten::pow(const Tensor& x, const Made& made) const {
-    Tensor y = make(x.shape(), x.dtype(), made);
-    const EagerComputeEvent event(*tape_, "aten::pow", y, x);
+Tensor Aten::by_element(std::string_view op, const Tensor& a, const Tensor& b, const Made& made) const {
+    Tensor y = make(a.shape(), promoted(a, b), made);
+    const EagerComputeEvent event(*tape_, op, y, a, b);
     return y;
+}
+
+Tensor Aten::by_row(std::string_view op, const Tensor& x, int64_t rows, const Made& made) const {
+    Tensor y = of_rows(rows, made);
+    const EagerComputeEvent event(*tape_, op, y, x);
+    return y;
+}
+
+Tensor Aten::pow(const Tensor& x, const Made& made) const {
+    return by_element("aten::pow", x, {}, made);
 }
 
 Tensor Aten::exp(const Tensor& x, const Made& made) const {
-    Tensor y = make(x.shape(), x.dtype(), made);
-    const EagerComputeEvent event(*tape_, "aten::exp", y, x);
-    return y;
+    return by_element("aten::exp", x, {}, made);
 }
 
 Tensor Aten::log(const Tensor& x, const Made& made) const {
-    Tensor y = make(x.shape(), x.dtype(), made);
-    const EagerComputeEvent event(*tape_, "aten::log", y, x);
-    return y;
+    return by_element("aten::log", x, {}, made);
 }
 
 Tensor Aten::rsqrt(const Tensor& x, const Made& made) const {
-    Tensor y = make(x.shape(), x.dtype(), made);
-    const EagerComputeEvent event(*tape_, "aten::rsqrt", y, x);
-    return y;
+    return by_element("aten::rsqrt", x, {}, made);
 }
 
 Tensor Aten::zeros(const Tensor& like, const Made& made) const {
@@ -83,39 +87,27 @@ Tensor Aten::clone_table(int64_t numbers, const Made& made) const {
 }
 
 Tensor Aten::add(const Tensor& a, const Tensor& b, const Made& made) const {
-    Tensor y = make(a.shape(), promoted(a, b), made);
-    const EagerComputeEvent event(*tape_, "aten::add", y, a, b);
-    return y;
+    return by_element("aten::add", a, b, made);
 }
 
 Tensor Aten::sub(const Tensor& a, const Tensor& b, const Made& made) const {
-    Tensor y = make(a.shape(), promoted(a, b), made);
-    const EagerComputeEvent event(*tape_, "aten::sub", y, a, b);
-    return y;
+    return by_element("aten::sub", a, b, made);
 }
 
 Tensor Aten::mul(const Tensor& a, const Tensor& b, const Made& made) const {
-    Tensor y = make(a.shape(), promoted(a, b), made);
-    const EagerComputeEvent event(*tape_, "aten::mul", y, a, b);
-    return y;
+    return by_element("aten::mul", a, b, made);
 }
 
 Tensor Aten::mean(const Tensor& x, int64_t rows, const Made& made) const {
-    Tensor y = of_rows(rows, made);
-    const EagerComputeEvent event(*tape_, "aten::mean", y, x);
-    return y;
+    return by_row("aten::mean", x, rows, made);
 }
 
 Tensor Aten::sum(const Tensor& x, int64_t rows, const Made& made) const {
-    Tensor y = of_rows(rows, made);
-    sum_into(y, x);
-    return y;
+    return by_row("aten::sum", x, rows, made);
 }
 
 Tensor Aten::amax(const Tensor& x, int64_t rows, const Made& made) const {
-    Tensor y = of_rows(rows, made);
-    const EagerComputeEvent event(*tape_, "aten::amax", y, x);
-    return y;
+    return by_row("aten::amax", x, rows, made);
 }
 
 Tensor Aten::gather(const Tensor& x, const Tensor& targets, const Made& made) const {

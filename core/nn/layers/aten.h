@@ -6,6 +6,11 @@
 
 namespace meshscope::nn {
 
+/// What backward needs is an activation, all else a temporary.
+inline MemoryCategory kept_if(bool kept) {
+    return kept ? MemoryCategory::activations : MemoryCategory::temporaries;
+}
+
 /// Eager PyTorch's kernels as far as memory and time go: each takes memory for what it makes, as a label of
 /// the memory view and a category say, and leaves a compute event of its own ("aten::mul", as torch.profiler
 /// calls it) with the bytes that it reads and writes. No number is computed.
@@ -69,6 +74,8 @@ class Aten {
   private:
     Tensor make(const Shape& shape, DType dtype, const Made& made) const;
     Tensor of_rows(int64_t rows, const Made& made) const;
+    Tensor by_element(std::string_view op, const Tensor& a, const Tensor& b, const Made& made) const;
+    Tensor by_row(std::string_view op, const Tensor& x, int64_t rows, const Made& made) const;
 
     Tape* tape_;
 };

@@ -13,10 +13,6 @@ namespace {
 
 constexpr MemoryCategory kKept = MemoryCategory::activations;
 
-MemoryCategory kept_if(bool kept) {
-    return kept ? kKept : MemoryCategory::temporaries;
-}
-
 /// What eager_rms_norm()'s nodes keep.
 struct NormKept {
     DType dtype{};    ///< of x

@@ -103,9 +103,8 @@ Variable eager_vocab_cross_entropy(Tape& tape, Variable logits, const Tensor& ta
             const Tensor sum = back.add(ones, softmax, {"log_softmax input grad, unscaled"});
             softmax.reset();
             // In float32 it is the logits' gradient itself.
-            wide_grad = back.mul(
-                sum, grad_loss,
-                {"log_softmax input grad", dtype == DType::float32 ? kKept : MemoryCategory::temporaries});
+            wide_grad =
+                back.mul(sum, grad_loss, {"log_softmax input grad", nn::kept_if(dtype == DType::float32)});
         }
         grad_loss.reset();
         output.reset();
