@@ -22,7 +22,6 @@
 #include "core/base/joined.h"
 #include "core/base/json_text.h"
 #include "core/base/replace_file.h"
-#include "core/base/same_file.h"
 #include "core/base/shell_word.h"
 #include "core/base/units.h"
 #include "core/estimate/layout_figures.h"
@@ -170,11 +169,8 @@ void run_plan(const PlanArguments& options, CommandContext& context) {
     context.json_errors = options.json;
     if (options.scenario == "-") throw UsageError({"cli.plan.scenario_dash", {}});
     const std::vector<std::string> inputs = inputs_of_plan(options);
-    check_report_path(options.report, inputs, options.force);
-    check_outputs({{options.scenario, FileKind::scenario}}, inputs, options.force);
-    if (!options.scenario.empty() && !options.report.empty() &&
-        is_same_file(options.scenario, options.report))
-        throw UsageError({"cli.run.same_output", {{"path", options.scenario}}});
+    check_outputs({report_output(options.report), {options.scenario, FileKind::scenario}}, inputs,
+                  options.force);
     PlanTelling telling;
     const Question question = question_of(options, telling);
     const Polling polling(context);

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "app/cli/command.h"
-#include "app/cli/outputs.h"
 #include "core/base/file_kind.h"
 #include "core/base/replace_file.h"
 #include "core/base/text.h"
@@ -126,11 +125,11 @@ std::string report_html(const Report& report, i18n::Language language) {
     return made + "</body>\n</html>\n";
 }
 
-void check_report_path(const std::string& path, const std::vector<std::string>& inputs, bool force) {
-    if (path.empty()) return;
+Output report_output(const std::string& path) {
     const bool markdown = path.ends_with(kMarkdown);
-    if (!markdown && !path.ends_with(kHtml)) throw UsageError({"cli.report.ending", {{"path", path}}});
-    check_outputs({{path, markdown ? FileKind::report : FileKind::html}}, inputs, force);
+    if (!path.empty() && !markdown && !path.ends_with(kHtml))
+        throw UsageError({"cli.report.ending", {{"path", path}}});
+    return {path, markdown ? FileKind::report : FileKind::html};
 }
 
 void write_report(const Report& report, const std::string& path, i18n::Language language) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/outputs.h"
 #include "app/cli/table.h"
 #include "app/i18n/catalogue.h"
 
@@ -30,9 +31,9 @@ std::string report_markdown(const Report& report);
 /// As a page that loads nothing and follows the reader's light or dark theme.
 std::string report_html(const Report& report, i18n::Language language);
 
-/// Whether the file that --report names may be written, found out ahead of long work: by its ending it is
-/// Markdown or HTML. Throws UsageError "cli.report.ending" {path}, and what check_outputs() throws.
-void check_report_path(const std::string& path, const std::vector<std::string>& inputs, bool force);
+/// The file that --report names, for check_outputs(): by its ending it is Markdown or HTML. "": none. Throws
+/// UsageError "cli.report.ending" {path}.
+Output report_output(const std::string& path);
 
 /// Writes the report in the form that the path's ending says, whole or not at all. Throws IoError
 /// "file.cannot_write".

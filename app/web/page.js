@@ -199,26 +199,28 @@ var Module = (function () {
     };
     return gl;
   };
+  var zoom_a_notch = 1.25;  // app/gui/panels/views/timeline.cpp
   touch(canvas, {
     // In a course page the first finger is the page's, until a tap has given the canvas the keyboard.
     takes: function () { return module.running && (!embedded || document.activeElement === canvas); },
     scrolls: function () { return module._meshscope_scrolls(); },
     drags: function () { return module._meshscope_drags(); },
     scroll: function (pixels) { module._meshscope_scroll(pixels); },
-    zoom: function (factor) { if (!module._meshscope_scrolls()) module._meshscope_zoom(factor); }
+    zoom: function (factor) { if (!module._meshscope_scrolls()) module._meshscope_turn(Math.log(factor) / Math.log(zoom_a_notch)); }
   });
-  // Emscripten's GLFW tells the wheel the other way round, and a notch as a hundred; so it does not hear of it.
+  // Emscripten's GLFW tells the wheel the other way round, and a notch as a hundred; so it does not hear of it. (What goes to the
+  // page around an embedded one was stopped above.)
+  var notch = 100, lines_a_notch = 3, notches_a_page = 8;
   canvas.addEventListener('mousewheel', function (event) { event.stopImmediatePropagation(); }, true);
   canvas.addEventListener('wheel', function (event) {
-    if (embedded && document.activeElement !== canvas) return;
     event.stopImmediatePropagation();
     event.preventDefault();
     if (!module.running) return;
-    // With Shift browsers tell of it as sideways. By pixels, lines (three a notch) or pages.
-    var down = (event.deltaY || event.deltaX) * [1, 100 / 3, 800][event.deltaMode];
+    // With Shift browsers tell of it as sideways. By pixels, lines or pages.
+    var down = (event.deltaY || event.deltaX) * [1, notch / lines_a_notch, notch * notches_a_page][event.deltaMode];
     canvas.dispatchEvent(new MouseEvent('mousemove', { clientX: event.clientX, clientY: event.clientY, bubbles: true }));
     if (module._meshscope_scrolls()) module._meshscope_scroll(-down);
-    else module._meshscope_zoom(Math.pow(1.25, -down / 100));
+    else module._meshscope_turn(-down / notch);
   }, { capture: true, passive: false });
   canvas.addEventListener('contextmenu', function (event) { event.preventDefault(); });
   canvas.addEventListener('webglcontextlost', function () { tell(words.lost); });

@@ -86,8 +86,8 @@ bool is_ours(const std::string& path, FileKind kind) {
             return is_text(all) && text.starts_with("# Which algorithm ");
         case FileKind::profile:  // core/time/read_profile.cpp; one that was written by hand is not replaced
             return is_text(all) && text.starts_with(kProfileMark);
-        case FileKind::scenario:  // core/jobs/write.cpp; one that was written by hand is not replaced
-            return text.starts_with("# meshscope scenario from");
+        case FileKind::scenario:  // one that was written by hand is not replaced
+            return text.starts_with(kScenarioMark);
         case FileKind::csv:  // the first columns of a view (core/trace/schema.cpp)
             return is_text(all) && std::ranges::any_of(kCsvBeginnings, [&](std::string_view columns) {
                        return all.starts_with(columns);

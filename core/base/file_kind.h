@@ -7,7 +7,7 @@ namespace meshscope {
 
 /// What this program writes at a path that a user named.
 /// `report` is Markdown; `csv` is a view of a trace, `choices` what bench --table writes, `profile` what
-/// bench profile does, `scenario` what `scenario from` does, `manual` a page of `manual`.
+/// bench profile does, `scenario` what `scenario from` and `plan --scenario` do, `manual` a page of `manual`.
 enum class FileKind : unsigned char {
     trace,
     safetensors,
@@ -34,6 +34,7 @@ inline constexpr std::string_view kXmlMark = "<!-- meshscope -->";
 inline constexpr std::string_view kJsonMark = "written_by";
 inline constexpr std::string_view kJsonMarkValue = "meshscope";
 inline constexpr std::string_view kProfileMark = "# meshscope bench profile";
+inline constexpr std::string_view kScenarioMark = "# meshscope scenario from";
 inline constexpr std::string_view kManualMark = ".\\\" meshscope manual";  ///< packaging/app_manual.cmake too
 inline constexpr std::string_view kPngMark{"\0\0\0\x12tEXtSoftware\0meshscope\xED\xA8\xBE\x65", 30};
 inline constexpr std::size_t kPngMarkAt = 33;  ///< behind the signature and the header chunk

@@ -67,8 +67,9 @@ void adapt_buckets(Job& job) {
     } else if (const auto elements = job.facts.whole("bucket_elements")) {
         job.facts.replace("bucket_cap_mb", static_cast<double>(*elements) * bytes / kMiB,
                           job.facts.find("bucket_elements")->origin);
-    } else if (job.least_bucket > 0) {
-        const int64_t own = std::max(job.least_bucket, job.bucket_a_rank * job.facts.whole("dp").value_or(1));
+    } else if (job.min_bucket_elements > 0) {
+        const int64_t own = std::max(job.min_bucket_elements,
+                                     job.bucket_elements_per_dp_rank * job.facts.whole("dp").value_or(1));
         job.facts.replace("bucket_cap_mb", static_cast<double>(own) * bytes / kMiB,
                           {Origin::Kind::fallback, job.program, "--ddp-bucket-size"});
     }

@@ -96,8 +96,8 @@ void read_deepspeed(const Document& document, Job& job) {
     root.take_whole("train_micro_batch_size_per_gpu", "micro_batch");
     root.take_whole("gradient_accumulation_steps", "accumulate");
     if (!root.has("gradient_accumulation_steps")) {
+        job.counts_default_accumulation = !job.facts.has("accumulate");
         fall_back(job, "accumulate", int64_t{1}, "gradient_accumulation_steps");
-        job.counts_default_accumulation = job.facts.find("accumulate")->origin.source == job.program;
     }
     deepspeed_zero(root, job);
     deepspeed_precision(root, job);

@@ -44,12 +44,14 @@ struct Job {
     std::vector<std::pair<std::string, std::string>> unread;  ///< file and key that nothing was asked of
     std::string model_config;                                 ///< a Hugging Face config.json; "": none
     std::optional<nn::ModelSpec> model;                       ///< what it holds
-    bool autocasts = false;  ///< without sharding, mixed precision is torch.autocast's
-    bool counts_default_accumulation =
-        false;  ///< the program's own default of "accumulate" is part of a batch
-    int64_t least_bucket = 0,
-            bucket_a_rank = 0;  ///< elements of a bucket where nobody says: the greater of the
-                                ///< first and dp times the second; 0: the strategy's own
+    /// Without sharding, mixed precision is torch.autocast's.
+    bool autocasts = false;
+    /// The program's own default of "accumulate" is part of a batch.
+    bool counts_default_accumulation = false;
+    /// Elements of a bucket where nobody says: the greater of the first and of dp times the second. 0: the
+    /// strategy's own.
+    int64_t min_bucket_elements = 0;
+    int64_t bucket_elements_per_dp_rank = 0;
     int64_t world_multiple = 1;                               ///< the number of ranks must divide by it
     mesh::Shape mesh_shape;  ///< empty while the number of ranks is not known
     mesh::Names mesh_names;

@@ -321,8 +321,8 @@ std::optional<int64_t> stages_of_layout(std::string_view layout) {
 
 void read_megatron(const Document& document, Job& job) {
     job.program = "Megatron-LM";
-    job.least_bucket = 40'000'000;  // --ddp-bucket-size
-    job.bucket_a_rank = 1'000'000;
+    job.min_bucket_elements = 40'000'000;  // --ddp-bucket-size
+    job.bucket_elements_per_dp_rank = 1'000'000;
     const Table args(document, job);
     megatron_mesh(args, job);
     megatron_launcher(args, job);

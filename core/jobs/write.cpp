@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/file_kind.h"
 #include "core/base/shell_word.h"
 #include "core/base/text.h"
 #include "core/base/toml_text.h"
@@ -75,7 +76,7 @@ class Writer {
 void write_head(const Job& job, Writer& out) {
     std::string files;
     for (const std::string& file : job.files) files += " " + shell_word(printable(file));
-    out.raw("# meshscope scenario from" + files + "\n");
+    out.raw(std::string(kScenarioMark) + files + "\n");
     out.comment({"jobs.text.head", {}});
     out.raw("format = 1\n");
 }

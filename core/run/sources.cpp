@@ -1,5 +1,4 @@
 #include "core/run/sources.h"
-#include "core/base/joined.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +7,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/base/joined.h"
 #include "core/data/safetensors.h"
 #include "core/run/made_batches.h"
 #include "core/tensor/host_access.h"

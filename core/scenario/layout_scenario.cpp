@@ -126,11 +126,9 @@ std::string layout_scenario(const estimate::Question& question, const nn::ModelS
                        "[hardware]\nranks_per_node = " + std::to_string(question.in_node()) + "\n";
     const auto known = time::profile_names();
     const bool by_name = std::ranges::find(known, question.profile.name) != known.end();
-    if (const std::string profile = !profile_file.empty() ? profile_file
-                                    : by_name             ? question.profile.name
-                                                          : "";
-        !profile.empty())
-        text += "profile = " + toml_string(profile) + "\n";
+    std::string profile = profile_file;
+    if (profile.empty() && by_name) profile = question.profile.name;
+    if (!profile.empty()) text += "profile = " + toml_string(profile) + "\n";
     return text;
 }
 

@@ -1,5 +1,4 @@
 #include "core/time/read_profile.h"
-#include "core/base/joined.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file_kind.h"
+#include "core/base/joined.h"
 #include "core/base/resolve_offers.h"
 #include "core/base/text_file.h"
 #include "core/base/toml_number.h"

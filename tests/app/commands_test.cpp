@@ -145,19 +145,19 @@ TEST_CASE("Ctrl+O over an open run takes a path, which is opened in its place or
 
     std::vector<PaletteItem> items;
     for (const char* words : {"memory", "a/b", "json", ".json", "step 3."}) {
-        offer_typed_path(items, words, app.state(), texts);
+        offer_typed_path(items, words, app.state(), "Open", "Open beside");
         INFO(words);
         CHECK(items.empty());
     }
     for (const char* path : {"~/mine", "./x", "../x", "my ring.toml", "plan.json", "allreduce.xml"}) {
-        offer_typed_path(items, path, app.state(), texts);
+        offer_typed_path(items, path, app.state(), "Open", "Open beside");
         INFO(path);
         REQUIRE(items.size() == 2);  // what an earlier text had put there is gone
         CHECK(items[0].label.en == std::string("Open · ") + path);
         CHECK(items[1].label.en == std::string("Open beside · ") + path);
         CHECK(palette_matches(items, path) == std::vector<std::size_t>{0, 1});
     }
-    offer_typed_path(items, "/x", AppState(), texts);
+    offer_typed_path(items, "/x", AppState(), "Open", "Open beside");
     CHECK(items.size() == 1);  // beside nothing
 }
 

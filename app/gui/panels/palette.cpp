@@ -32,9 +32,7 @@ void row(Ui& ui, Memory& memory, const session::PaletteItem& item, std::size_t i
 /// What is typed is a line of its own where it reads as a path.
 void offer_path(Ui& ui, Memory& memory) {
     session::offer_typed_path(memory.palette_items, memory.fields["palette"], ui.state,
-                              [&](const std::string& id) {
-                                  return scenario::Text{ui.say(id), ui.say(id)};
-                              });
+                              ui.say("palette.open"), ui.say("palette.beside"));
 }
 
 /// Does what the keyboard is on. Letters that came in the same frame as Enter were typed before it: what is

@@ -124,16 +124,16 @@ bool reads_as_path(const std::string& query) {
 }
 
 void offer_typed_path(std::vector<PaletteItem>& items, const std::string& query, const AppState& state,
-                      const BothTexts& texts) {
+                      const std::string& open, const std::string& beside) {
     std::erase_if(items, [](const PaletteItem& item) { return item.typed; });
     if (!reads_as_path(query)) return;
-    const auto offer = [&](const char* id, const Action& action) {
-        const scenario::Text words = texts(id);
-        return PaletteItem{{words.en + " · " + query, words.zh + " · " + query}, "", action, true};
+    const auto offer = [&](const std::string& words, const Action& action) {
+        const std::string label = words + " · " + query;
+        return PaletteItem{{label, label}, "", action, true};
     };
-    std::vector<PaletteItem> offers{offer("palette.open", OpenPath{query})};
+    std::vector<PaletteItem> offers{offer(open, OpenPath{query})};
     if (state.document && state.runs.size() < kMostRuns)
-        offers.push_back(offer("palette.beside", OpenBeside{query, true, {}}));
+        offers.push_back(offer(beside, OpenBeside{query, true, {}}));
     items.insert(items.begin(), offers.begin(), offers.end());
 }
 

@@ -28,9 +28,10 @@ std::vector<PaletteItem> palette_items(const AppState& state, const BothTexts& t
 bool reads_as_path(const std::string& query);
 
 /// Puts "Open" with what was typed ahead of `items` where it reads as a path, in the place of what an earlier
-/// text had put there; beside what is open, too, where another run has room.
+/// text had put there; beside what is open, too, where another run has room. `open` and `beside` say so in
+/// the language that is shown.
 void offer_typed_path(std::vector<PaletteItem>& items, const std::string& query, const AppState& state,
-                      const BothTexts& texts);
+                      const std::string& open, const std::string& beside);
 
 /// How well `query` is found in `text`: its letters in order, whatever stands between; -1 when not. Letters
 /// that begin a word, that follow each other and that stand early count more. Case does not matter (Latin

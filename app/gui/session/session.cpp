@@ -17,15 +17,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// What is to be opened, so that it is one thing from every working folder: "~/" is the home folder, and a
-/// relative path of a file, or of a folder with a scenario, is absolute. Names of lessons stay, also beside a
-/// folder of that name.
+/// What is to be opened, so that it is one thing whichever way it is named: "~/" is the home folder, and the
+/// path of a file, or of a folder with a scenario, is absolute and without links. Names of lessons stay, also
+/// beside a folder of that name.
 std::string whole_path(const std::string& what, const std::string& home) {
-    if (what.starts_with("~/") && !home.empty()) return (fs::path(home) / what.substr(2)).string();
+    const bool at_home = what.starts_with("~/") && !home.empty();
+    const fs::path path = at_home ? fs::path(home) / what.substr(2) : fs::path(what);
     std::error_code none;
-    const fs::path path = what;
     const bool there = fs::is_regular_file(path, none) || fs::exists(path / "scenario.toml", none);
-    return path.is_relative() && there ? fs::weakly_canonical(path, none).string() : what;
+    const fs::path whole = there ? fs::canonical(path, none) : fs::path();
+    return !whole.empty() ? whole.string() : path.string();
 }
 
 }  // namespace

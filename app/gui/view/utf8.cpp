@@ -49,7 +49,8 @@ bool unit(std::string_view piece) {
                                            "GiB", "TiB", "ns", "µs", "ms", "s",   "%"};
     return std::ranges::any_of(kUnits, [&](std::string_view name) {
         if (!piece.starts_with(name)) return false;
-        const std::string_view rest = piece.substr(name.size());
+        std::string_view rest = piece.substr(name.size());
+        if (rest.starts_with("/s")) rest.remove_prefix(2);
         return rest.empty() ||
                (std::ispunct(static_cast<unsigned char>(rest.front())) != 0 && rest.front() != '/' &&
                 rest.front() != '_') ||

@@ -6,7 +6,6 @@
 #include <imgui_internal.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdlib>
 
@@ -23,7 +22,7 @@ EM_JS(void, meshscope_tell, (const char* text), { Module['told'](UTF8ToString(te
 EM_JS(char*, meshscope_link, (const char* words), { return stringToNewUTF8(Module['linkTo'](UTF8ToString(words).split('\n'))); })
 // clang-format on
 
-// Fingers, from app/web/touch.js, as the wheel where the pointer is.
+// Fingers and the wheel, from app/web/page.js, as the wheel where the pointer is.
 
 /// Whether what is under the pointer scrolls.
 extern "C" EMSCRIPTEN_KEEPALIVE int meshscope_scrolls() {
@@ -44,9 +43,9 @@ extern "C" EMSCRIPTEN_KEEPALIVE void meshscope_scroll(float pixels) {
     ImGui::GetIO().MouseWheel += pixels * meshscope_pixel_ratio() / step;
 }
 
-/// A notch of the wheel is a quarter more (app/gui/panels/views/timeline.cpp).
-extern "C" EMSCRIPTEN_KEEPALIVE void meshscope_zoom(float factor) {
-    ImGui::GetIO().MouseWheel += std::log(factor) / std::log(1.25F);
+/// So many notches of the wheel, up where positive.
+extern "C" EMSCRIPTEN_KEEPALIVE void meshscope_turn(float notches) {
+    ImGui::GetIO().MouseWheel += notches;
 }
 
 namespace meshscope::window {

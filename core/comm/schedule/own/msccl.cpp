@@ -1,5 +1,4 @@
 #include "core/comm/schedule/own/msccl.h"
-#include "core/base/joined.h"
 
 #include <algorithm>
 #include <array>
@@ -10,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/joined.h"
 #include "core/comm/schedule/own/mistakes.h"
 #include "core/comm/schedule/own/xml_text.h"
 
