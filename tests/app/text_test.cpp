@@ -38,7 +38,7 @@ TEST_CASE("Latin breaks at spaces, Chinese between characters") {
 TEST_CASE("a number stays with its rank, its unit and what it counts, where both fit") {
     using Lines = std::vector<std::string>;
     CHECK(wrap("到 rank 0 发出", 40) == Lines{"到", "rank 0", "发出"});
-    CHECK(wrap("at 25 GB/s, twice", 60) == Lines{"at", "25 GB/s,", "twice"});
+    CHECK(wrap("at 25 GB/s, twice", 50) == Lines{"at", "25 GB/s,", "twice"});
     CHECK(wrap("sends 220 B, half", 45) == Lines{"sends", "220 B,", "half"});
     CHECK(wrap("比第 1 步少", 40) == Lines{"比", "第 1 步", "少"});
     CHECK(wrap("共有 50 个。", 35) == Lines{"共有", "50 个。"});

@@ -62,6 +62,13 @@ std::string joined(const std::vector<std::string_view>& lines, LineRange range) 
     return out;
 }
 
+/// Eager PyTorch's kernels of one shape share a function, which takes the name (core/nn/layers/aten.cpp).
+bool makes_compute_event(std::string_view statement) {
+    constexpr std::array<std::string_view, 3> kMakers{"ComputeEvent event(", "by_element(\"", "by_row(\""};
+    return std::ranges::any_of(
+        kMakers, [&](std::string_view maker) { return statement.find(maker) != std::string_view::npos; });
+}
+
 }  // namespace
 
 std::optional<SourceLocation> parse_location(std::string_view text) {
@@ -153,7 +160,7 @@ std::vector<SourceLocation> locations_of_op(std::string_view op, std::string_vie
         const auto lines = source_lines(file);
         const LineRange range = statement_at(lines, line);
         const std::string statement = joined(lines, range);
-        if (statement.find("ComputeEvent event(") == std::string::npos) return;
+        if (!makes_compute_event(statement)) return;
         const bool named =
             !unit.empty() && statement.find('"' + std::string(unit) + '"') != std::string::npos;
         (named ? with_unit : others).push_back({std::string(file), range.first});
