@@ -14,6 +14,22 @@ bool is_in_bubble(const trace::Event& e, int32_t step, bool passes_only) {
            (!passes_only || e.phase == Phase::forward || e.phase == Phase::backward);
 }
 
+/// From the first begin to the last end of what is_in_bubble(), over all ranks; empty (0, 0) when there is
+/// nothing. Cost: one pass over all events.
+Interval bubble_span(const trace::Trace& trace, const Clock& clock, int32_t step, bool passes_only) {
+    std::optional<Interval> span;
+    for (size_t r = 0; r < std::min(trace.ranks.size(), clock.events.size()); ++r) {
+        for (const trace::Event& e : trace.ranks[r].events) {
+            if (!is_in_bubble(e, step, passes_only)) continue;
+            const Interval& at = clock.events[r][static_cast<size_t>(e.id)];
+            if (!span) span = at;
+            span->begin_ns = std::min(span->begin_ns, at.begin_ns);
+            span->end_ns = std::max(span->end_ns, at.end_ns);
+        }
+    }
+    return span.value_or(Interval{});
+}
+
 }  // namespace
 
 std::vector<Interval> unite(std::vector<Interval> intervals) {
@@ -51,20 +67,6 @@ int64_t total_ns(const std::vector<Interval>& intervals) {
     int64_t sum = 0;
     for (const Interval& interval : intervals) sum += interval.end_ns - interval.begin_ns;
     return sum;
-}
-
-Interval bubble_span(const trace::Trace& trace, const Clock& clock, int32_t step, bool passes_only) {
-    std::optional<Interval> span;
-    for (size_t r = 0; r < std::min(trace.ranks.size(), clock.events.size()); ++r) {
-        for (const trace::Event& e : trace.ranks[r].events) {
-            if (!is_in_bubble(e, step, passes_only)) continue;
-            const Interval& at = clock.events[r][static_cast<size_t>(e.id)];
-            if (!span) span = at;
-            span->begin_ns = std::min(span->begin_ns, at.begin_ns);
-            span->end_ns = std::max(span->end_ns, at.end_ns);
-        }
-    }
-    return span.value_or(Interval{});
 }
 
 Bubble bubble(const trace::Trace& trace, const Clock& clock, int32_t rank, int32_t step, bool passes_only) {

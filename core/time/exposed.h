@@ -37,15 +37,10 @@ struct Bubble {
     double of_ideal() const { return busy_ns == 0 ? 0.0 : double(idle_ns) / double(busy_ns); }
 };
 
-/// From the first begin to the last end of a step's events over all ranks, evaluation not counted; of its
-/// forward and backward alone when `passes_only`. Empty (0, 0) when it has none. Cost: one pass over all
-/// events.
-Interval bubble_span(const trace::Trace& trace, const Clock& clock, int32_t step, bool passes_only = false);
-
-/// One rank's bubble in a step on one clock (its forward and backward alone when `passes_only`). Throws
-/// InvalidArgument
-/// ("time.no_rank"). Cost: one pass over all events and a sort of the rank's; the second, with what
-/// bubble_span() gave, the rank's alone.
+/// One rank's bubble in a step on one clock (its forward and backward alone when `passes_only`): of the step
+/// from its first begin to its last end over all ranks, evaluation not counted, or of a span that is known
+/// already, as counted_span() gives it. Throws InvalidArgument ("time.no_rank"). Cost: a pass over the rank's
+/// events and a sort of them; without a span also one over all events.
 Bubble bubble(const trace::Trace& trace, const Clock& clock, int32_t rank, int32_t step,
               bool passes_only = false);
 Bubble bubble(const trace::Trace& trace, const Clock& clock, int32_t rank, int32_t step, const Interval& span,
