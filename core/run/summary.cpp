@@ -74,7 +74,6 @@ Summary summarize(const trace::Trace& trace, const time::Profile& profile, time:
         }
         rank.overlap = time::overlap(trace, clock, rank.rank, summary.step);
         rank.bubble = time::bubble(trace, clock, rank.rank, summary.step, counted);
-        rank.bubble.idle_ns = std::max(rank.bubble.idle_ns, int64_t{0});  // it had begun before
         take_larger(summary.collectives, collectives_of(trace, r, summary.step));
     }
     return summary;

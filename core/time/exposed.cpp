@@ -88,7 +88,8 @@ Bubble bubble(const trace::Trace& trace, const Clock& clock, int32_t rank, int32
     Bubble result;
     result.span_ns = span.end_ns - span.begin_ns;
     result.busy_ns = total_ns(unite(std::move(busy)));
-    result.idle_ns = result.span_ns - result.busy_ns;
+    // Not negative: part of it may have been done before the span.
+    result.idle_ns = std::max<int64_t>(0, result.span_ns - result.busy_ns);
     return result;
 }
 

@@ -30,8 +30,8 @@ Overlap overlap(const trace::Trace& trace, const Clock& clock, int32_t rank, int
 /// How a rank's compute stream was used between a beginning and an end that all ranks share.
 struct Bubble {
     int64_t span_ns = 0;  ///< from the first begin to the last end of a step's events, over all ranks
-    int64_t busy_ns = 0;  ///< of it, something is computed on this rank
-    int64_t idle_ns = 0;  ///< the rest: the bubble of a pipeline, and all other waiting
+    int64_t busy_ns = 0;  ///< something of the step is computed on this rank
+    int64_t idle_ns = 0;  ///< the rest: the bubble of a pipeline, and all other waiting; never below 0
     double share() const { return span_ns == 0 ? 0.0 : double(idle_ns) / double(span_ns); }
     /// idle / busy: the bubble as a fraction of the ideal time, as the pipeline papers count it.
     double of_ideal() const { return busy_ns == 0 ? 0.0 : double(idle_ns) / double(busy_ns); }

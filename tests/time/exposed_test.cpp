@@ -121,6 +121,24 @@ TEST_CASE("the FSDP forward of two units exposes its first gather only") {
     CHECK(overlap.compute_ns == 600);
 }
 
+TEST_CASE("a bubble is never negative, though part of a step was computed before the span that counts") {
+    HandMade made(1);
+    made.compute(0, 1);
+    made.compute(0, 1);
+    span(made, 0, 0, 0, 6);
+    span(made, 0, 1, 8, 12);
+    const Clock clock = meshscope::time::measured(made.trace);
+    const auto of = [&](const Interval& counted) {
+        const auto bubble = meshscope::time::bubble(made.trace, clock, 0, 0, counted);
+        CHECK(bubble.busy_ns == 10);
+        return bubble.idle_ns;
+    };
+    CHECK(of({0, 12}) == 2);
+    CHECK(of({2, 12}) == 0);
+    CHECK(of({6, 12}) == 0);
+    CHECK(meshscope::time::bubble(made.trace, clock, 0, 0).idle_ns == 2);
+}
+
 TEST_CASE("a rank that the trace does not hold is refused") {
     HandMade made(2);
     const Clock clock = meshscope::time::measured(made.trace);
