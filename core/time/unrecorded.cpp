@@ -133,14 +133,18 @@ class Rounds {
     int64_t sent_bytes_ = 0;     ///< the most that a rank sends
 };
 
+/// An all_to_all whose ranks each send all that they send to one other. A record without hops tells it by its
+/// stream: of all all_to_alls only the exchange of a ring runs on p2p.
+bool is_permute(const trace::Event& event) {
+    return event.op == CollectiveOp::all_to_all && event.stream == Stream::p2p;
+}
+
 }  // namespace
 
 int64_t unrecorded_ns(const Profile& profile, const Unrecorded& collective) {
-    const CollectiveOp op = collective.event->op;
-    // A permute: an all_to_all whose ranks each send all that they send to one other.
-    const bool permutes = op == CollectiveOp::all_to_all && collective.event->stream == Stream::p2p;
-    if (is_point_to_point(op) || permutes)
-        return hop_ns(profile, permutes ? collective.sent_bytes : collective.full_bytes, collective.link);
+    if (is_permute(*collective.event)) return hop_ns(profile, collective.sent_bytes, collective.link);
+    if (is_point_to_point(collective.event->op))
+        return hop_ns(profile, collective.full_bytes, collective.link);
     return Rounds(profile, collective).all_ns();
 }
 
