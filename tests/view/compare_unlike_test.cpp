@@ -75,6 +75,42 @@ TEST_CASE("a run that ended early is shown in the step it ended in, named so, an
     CHECK(test::says_part(facts, "ended early"));
 }
 
+TEST_CASE("a step that a run broke off in counts from its own begin: the one before may not have ended") {
+    // A pipeline, whose rank 1 stops before the last gradient of step 1 goes to rank 0. That one waits for it
+    // in step 1, and rank 2, which needs no more of that step, in step 2.
+    const auto trace =
+        run::run_up_to_failure(
+            scenario::parse_scenario(
+                "format = 1\n[run]\nbackend = \"fibers\"\n"
+                "[model]\nkind = \"mlp\"\ndim = 4\nhidden = 4\nlayers = 3\nseed = 1\n"
+                "[data]\nkind = \"regression\"\nsamples = 8\nseed = 1\n"
+                "[train]\nsteps = 3\nglobal_batch = 4\n[mesh]\nshape = [3]\nnames = [\"pp\"]\n"
+                "[parallel]\nschedule = \"gpipe\"\nmicrobatches = 2\n"
+                "[[faults]]\nkind = \"stall\"\nrank = 1\nstep = 1\nrule = \"pp.send.gradient\"\nat = 1\n",
+                "test.toml"),
+            *backends::make_registry())
+            .trace;
+    const Side side({three()[0], trace});
+    const auto end = view::run_end(*trace, 3);
+    REQUIRE(end);
+    REQUIRE(end->step == 2);
+    auto runs = side.runs(0, 2);
+    runs[1].end = &*end;
+    const int64_t broke = view::broke_off_ns(*trace, side.clocks[1], *end);
+    const int64_t begin = time::span_of_step(*trace, side.clocks[1], 2).begin_ns;
+    REQUIRE(begin < broke);
+    REQUIRE(broke < time::span_of_step(*trace, side.clocks[1], 1).end_ns);  // on the clock rank 0 waits on
+    const view::RunFigures figures = view::run_figures(runs[1], 2);
+    CHECK_FALSE(figures.whole);
+    CHECK(figures.zero_ns() == begin);
+    CHECK(figures.step_ns == broke - begin);
+    const auto picture = view::compare_view(side.input({1200, 800}), runs);
+    const auto ends = test::find(picture, "step_end", 1), bars = test::find(picture, "run_event", 1);
+    REQUIRE(ends.size() == 1);
+    CHECK_FALSE(bars.empty());
+    for (const auto* bar : bars) CHECK(bar->box.x < ends[0]->points[0].x);
+}
+
 TEST_CASE("a step that a run did not record has no time, no line of a difference, and no change") {
     const auto off = trace_of(kDdp + "[record]\nlevel = \"off\"\n");
     for (const std::size_t unrecorded : {0, 1}) {

@@ -47,8 +47,9 @@ RunFigures count_figures(const ComparedRun& run, int32_t step, Memo* memo) {
     if (run.end != nullptr && run.end->kind == RunEnd::Kind::failed)
         f.span.end_ns =
             std::min(f.span.end_ns, std::max(f.span.begin_ns, broke_off_ns(run.trace, run.clock, *run.end)));
-    // As time::step_ns(), of spans that may be known already.
-    const int64_t before = step > 0 ? step_span(run.trace, run.clock, step - 1, memo).end_ns : 0;
+    // As time::step_ns(), of spans that may be known already. What the run ended in counts from its own
+    // begin: of the step before, too, a rank may not have come to the end.
+    const int64_t before = step > 0 && f.whole ? step_span(run.trace, run.clock, step - 1, memo).end_ns : 0;
     f.step_ns = f.span.end_ns - time::counted_span(f.span, before).begin_ns;
     if (run.rank < 0 || static_cast<std::size_t>(run.rank) >= run.trace.ranks.size()) return f;
     f.exposed_ns = overlap_of(run, step).exposed_ns;

@@ -44,7 +44,9 @@ struct RunFigures {
     int32_t step = 0;
     bool whole = true;    ///< false: the run ended within this step
     time::Interval span;  ///< the step on the run's clock, over all ranks, no evaluation counted
-    int64_t step_ns = 0;  ///< time::step_ns(): the end of the span less where the step begins to count
+    /// time::step_ns(): the end of the span less where the step begins to count; of a step that the run ended
+    /// within, the span.
+    int64_t step_ns = 0;
     int64_t exposed_ns = 0, peak_bytes = 0;
     /// From when the step counts; what ranks that were done with the one before began of it lies earlier.
     int64_t zero_ns() const { return step_ns < 0 ? span.begin_ns : span.end_ns - step_ns; }
