@@ -1,5 +1,7 @@
 // How a buffer's cells tell what becomes of what arrives.
 #include <cstdint>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "app/gui/view/collective_view.h"
@@ -50,4 +52,17 @@ TEST_CASE("hop by hop both halves of an all_reduce are named alike, by their nam
 TEST_CASE("a cell that is added to has a plus on its edge, one that is replaced has none") {
     for (int32_t round = 0; round < 3; ++round) CHECK(marks_of_adding(round) == 4);
     for (int32_t round = 3; round < 6; ++round) CHECK(marks_of_adding(round) == 0);
+}
+
+TEST_CASE("a legend leaves out as few signs as it must for one line") {
+    test::Toy toy;
+    toy.trace = test::one_collective(CollectiveOp::all_reduce, Algorithm::ring, 4, 256);
+    toy.clock = time::modelled(toy.trace, time::classroom());
+    using Shown = std::pair<bool, bool>;  // what leaves a cell, and how full one is
+    std::set<Shown> seen;
+    for (float width = 1400; width >= 260; width -= 5) {
+        const auto picture = view::collective_view(toy.at(toy.clock.end_ns / 4, {width, 700}));
+        seen.emplace(test::says(picture, "being sent"), test::says(picture, "summed so far"));
+    }
+    CHECK(seen == std::set<Shown>{{true, true}, {false, true}, {true, false}, {false, false}});
 }

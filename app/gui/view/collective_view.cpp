@@ -124,11 +124,14 @@ float CollectivePicture::header() {
     // as shorter words, of its own or of the title, make room for it.
     // Where not all have room an arrow says what is sent, or dots how full a cell is.
     const auto fitting = [&](bool all_words) {
-        auto made = legend(all_words);
-        for (const Sign sign : {Sign::leaving, Sign::partial}) {
+        const auto all = legend(all_words);
+        auto made = all;
+        for (const auto& left_out : {std::vector{Sign::leaving}, std::vector{Sign::partial},
+                                     std::vector{Sign::leaving, Sign::partial}}) {
             if (legend_width(made) <= whole) break;
-            made = legend(all_words);
-            std::erase_if(made, [sign](const Entry& entry) { return entry.sign == sign; });
+            made = all;
+            std::erase_if(made,
+                          [&](const Entry& entry) { return std::ranges::count(left_out, entry.sign) > 0; });
         }
         return made;
     };
