@@ -105,14 +105,14 @@ std::vector<Bar> merge_narrow(const std::vector<Bar>& bars, float least) {
 
 std::vector<Bar> merge_lane(const std::vector<Bar>& bars, const std::vector<trace::Event>& events) {
     std::vector<Bar> kernels;
-    std::map<int32_t, std::vector<Bar>> collectives;  // by queue
+    std::map<int32_t, std::vector<Bar>> collectives;  // by Bar::group
     for (const Bar& bar : bars) {
         const bool calls = events[static_cast<std::size_t>(bar.event)].kind == trace::EventKind::collective;
-        (calls ? collectives[bar.queue] : kernels).push_back(bar);
+        (calls ? collectives[bar.group] : kernels).push_back(bar);
     }
     std::vector<Bar> out = merge_narrow(kernels);
     const auto calls = static_cast<std::ptrdiff_t>(out.size());
-    for (const auto& [queue, own] : collectives) {
+    for (const auto& [group, own] : collectives) {
         const std::vector<Bar> merged = merge_narrow(own);
         out.insert(out.end(), merged.begin(), merged.end());
     }

@@ -44,7 +44,7 @@ struct Bar {
     float x0 = 0, x1 = 0;
     int32_t event = -1;  ///< the first event's id
     int32_t count = 1;   ///< events in it
-    int32_t queue = -1;  ///< time::Queue::group: bars of one queue of the lane do not overlap
+    int32_t group = -1;  ///< time::Queue::group: bars of one queue of the lane do not overlap
     int32_t row = 0, rows = 1;  ///< the lane's height is shared by so many where queues overlap
 };
 
