@@ -197,18 +197,18 @@ void AlgorithmsPicture::ruler(float y) {
         if (!words.empty())
             p_.try_text(words, {left + matrix_w_ / 2, y - 1}, Face::caption, Token::soft, Align::centre);
     }
-    const double step = round_step(length_ * 84 / std::max(1.F, x1_ - x0_));
     bottom_ = y + p_.line_height(Face::mono_small) + 6 + row_ * static_cast<float>(rows_.size());
-    bool unit = true;  // the first number says it for all
-    for (double t = 0; t <= length_ * 1.0001; t += step) {
+    RulerTicks ticks;
+    ticks.last = length_ * 1.0001;
+    ticks.step = round_step(length_ * 84 / std::max(1.F, x1_ - x0_));
+    ticks.y = y;
+    ticks.numbers = options_.sums;
+    draw_ticks(p_, ticks, [&](double t) {
         const float at = std::floor(x(std::llround(t))) + 0.5F;
         p_.layer = 0;
         p_.line({at, y + p_.line_height(Face::mono_small) + 4}, {at, bottom_}, Token::line);
-        p_.layer = 5;
-        if (options_.sums && p_.try_text(tick_words(std::llround(t), std::llround(step), unit), {at, y},
-                                         Face::mono_small, Token::mute, Align::centre))
-            unit = false;
-    }
+        return at;
+    });
 }
 
 /// The cursor's time on the ruler; the ruler's own keep off it.

@@ -124,20 +124,18 @@ class Comparison {
     }
 
     void ruler(float y, float top, float bottom) {
-        const int64_t step = tick_step(scene_.axis, 72);
-        bool unit = true;
-        for (int64_t t = 0; t <= scene_.axis.end_ns; t += step) {
-            const float tx = std::floor(x(t)) + 0.5F;
+        RulerTicks ticks = time_ticks(scene_.axis, 72, y);
+        ticks.first = 0;  // none left of it
+        draw_ticks(p_, ticks, [&](double t) {
+            const float tx = std::floor(x(std::llround(t))) + 0.5F;
             p_.layer = 1;
             // What stands left of 0 was begun while others were still in the step before.
             if (t == 0 && lead_ns_ > 0)
                 p_.line({tx, top}, {tx, bottom}, Token::soft).id = {"zero"};
             else
                 p_.line({tx, top}, {tx, bottom}, Token::line).stroke_alpha = 0.5F;
-            p_.layer = 5;
-            if (p_.try_text(tick_words(t, step, unit), {tx, y}, Face::mono_small, Token::mute, Align::centre))
-                unit = false;
-        }
+            return tx;
+        });
     }
 
     void cursor(float y, float bottom) {

@@ -192,19 +192,18 @@ void PipelinePicture::title(const Shown& run, const Rect& box) {
 }
 
 void PipelinePicture::ruler(const PipelineGrid& grid, float top, float bottom) {
-    const double step = round_step(widest_ * 64 / std::max(1.F, x1_ - x0_));
-    const float y = top - p_.line_height(Face::mono_small) - 4;
-    bool unit = true;  // the first number says it for all
-    for (double t = 0; t <= length(grid) * 1.0001; t += step) {
+    RulerTicks ticks;
+    ticks.last = length(grid) * 1.0001;
+    ticks.step = round_step(widest_ * 64 / std::max(1.F, x1_ - x0_));
+    ticks.y = top - p_.line_height(Face::mono_small) - 4;
+    ticks.numbers = options_.sums;
+    if (options_.slots) ticks.words = slot_words;
+    draw_ticks(p_, ticks, [&](double t) {
         const float at = std::floor(x(t)) + 0.5F;
         p_.layer = 0;
         p_.line({at, top}, {at, bottom}, Token::line);
-        p_.layer = 5;
-        const std::string number =
-            options_.slots ? words(t) : tick_words(std::llround(t), std::llround(step), unit);
-        if (options_.sums && p_.try_text(number, {at, y}, Face::mono_small, Token::mute, Align::centre))
-            unit = false;
-    }
+        return at;
+    });
 }
 
 bool PipelinePicture::same_work(const PipelineGrid& grid) const {

@@ -18,6 +18,19 @@ std::vector<int32_t> shown_ranks(const trace::Trace& trace) {
     return ranks;
 }
 
+/// A ruler's number in the unit that its steps are whole in: "0 µs", then "5", "10".
+std::string tick_words(int64_t t_ns, int64_t step_ns, bool with_unit) {
+    const int64_t unit = step_ns >= 1'000'000'000 ? 1'000'000'000
+                         : step_ns >= 1'000'000   ? 1'000'000
+                         : step_ns >= 1'000       ? 1'000
+                                                  : 1;
+    const char* name = unit == 1'000'000'000 ? " s"
+                       : unit == 1'000'000   ? " ms"
+                       : unit == 1'000       ? " µs"
+                                             : " ns";
+    return format_count(t_ns / unit) + (with_unit ? name : "");
+}
+
 }  // namespace
 
 TimelineLayout timeline_layout(const Input& input, const TimelineOptions& options) {
@@ -79,22 +92,30 @@ std::vector<std::pair<float, float>> exposed_parts(const time::Overlap& overlap,
     return out;
 }
 
-int64_t tick_step(const TimeAxis& axis, float least_px) {
+RulerTicks time_ticks(const TimeAxis& axis, float least_px, float y) {
     const double ns = static_cast<double>(axis.end_ns - axis.begin_ns) * static_cast<double>(least_px) /
                       std::max(1.0, static_cast<double>(axis.x1 - axis.x0));
-    return static_cast<int64_t>(round_step(ns));
+    const auto step = static_cast<int64_t>(round_step(ns));
+    const int64_t first = axis.begin_ns / step * step;
+    RulerTicks ticks;
+    ticks.first = static_cast<double>(first < axis.begin_ns ? first + step : first);
+    ticks.last = static_cast<double>(axis.end_ns);
+    ticks.step = static_cast<double>(step);
+    ticks.y = y;
+    return ticks;
 }
 
-std::string tick_words(int64_t t_ns, int64_t step_ns, bool with_unit) {
-    const int64_t unit = step_ns >= 1'000'000'000 ? 1'000'000'000
-                         : step_ns >= 1'000'000   ? 1'000'000
-                         : step_ns >= 1'000       ? 1'000
-                                                  : 1;
-    const char* name = unit == 1'000'000'000 ? " s"
-                       : unit == 1'000'000   ? " ms"
-                       : unit == 1'000       ? " µs"
-                                             : " ns";
-    return format_count(t_ns / unit) + (with_unit ? name : "");
+void draw_ticks(Painter& painter, const RulerTicks& ticks, const std::function<float(double t)>& line) {
+    bool unit = true;  // the first number says it for all
+    for (double t = ticks.first; t <= ticks.last; t += ticks.step) {
+        const float x = line(t);
+        painter.layer = 5;
+        if (!ticks.numbers) continue;
+        const std::string number =
+            ticks.words ? ticks.words(t) : tick_words(std::llround(t), std::llround(ticks.step), unit);
+        if (painter.try_text(number, {x, ticks.y}, Face::mono_small, Token::mute, Align::centre))
+            unit = false;
+    }
 }
 
 float TimeAxis::x(int64_t t_ns) const {
@@ -106,6 +127,15 @@ float TimeAxis::x(int64_t t_ns) const {
 int64_t TimeAxis::time(float px) const {
     const double part = std::clamp(static_cast<double>((px - x0) / std::max(1.F, x1 - x0)), 0.0, 1.0);
     return begin_ns + static_cast<int64_t>(std::llround(part * static_cast<double>(end_ns - begin_ns)));
+}
+
+float timeline_scroll_to(const Input& input, const TimelineOptions& options, int32_t rank) {
+    const TimelineLayout at = timeline_layout(input, options);
+    const auto first = static_cast<int32_t>(std::lround(options.scroll_y / at.block));
+    const int32_t shown = at.shown(input.size.height);
+    const int32_t row = at.row_of(rank);
+    if (row >= first && row < first + shown) return options.scroll_y;
+    return at.block * static_cast<float>(row < first ? row : row - shown + 1);
 }
 
 TimeAxis timeline_axis(const Input& input, const TimelineOptions& options) {

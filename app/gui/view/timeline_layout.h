@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "app/gui/view/paint.h"
 #include "app/gui/view/timeline_bars.h"
 #include "app/gui/view/timeline_view.h"
 #include "core/time/exposed.h"
@@ -48,9 +50,18 @@ TimelineLayout timeline_layout(const Input& input, const TimelineOptions& option
 /// are one.
 std::vector<std::pair<float, float>> exposed_parts(const time::Overlap& overlap, const TimeAxis& axis);
 
-/// 1, 2 or 5 times a power of ten, so that ticks stand at least `least_px` apart.
-int64_t tick_step(const TimeAxis& axis, float least_px);
-/// A ruler's number in the unit that its steps are whole in: "0 µs", then "5", "10".
-std::string tick_words(int64_t t_ns, int64_t step_ns, bool with_unit);
+/// The ticks of a ruler, every `step` from `first` to `last`.
+struct RulerTicks {
+    double first = 0, last = 0, step = 1;
+    float y = 0;          ///< the numbers' upper edge
+    bool numbers = true;  ///< false: lines alone
+    /// A tick's number; empty: a time in the unit that the steps (ns) are whole in, "0 µs", then "5", "10".
+    std::function<std::string(double t)> words;
+};
+/// Those of an axis, at least `least_px` apart: 1, 2 or 5 times a power of ten of ns. Cost: O(1).
+RulerTicks time_ticks(const TimeAxis& axis, float least_px, float y);
+/// Draws a ruler's numbers where there is room for them; `line` draws what stands at a tick, and gives its x.
+/// Cost: the ticks.
+void draw_ticks(Painter& painter, const RulerTicks& ticks, const std::function<float(double t)>& line);
 
 }  // namespace meshscope::view

@@ -157,18 +157,12 @@ class Timeline {
         p_.layer = 0;
         float last = -kStepApart;
         for (std::size_t s = 0; s < intervals_.size(); ++s) step_mark(static_cast<int32_t>(s), bottom, last);
-        const int64_t step = tick_step(a, 64);
-        bool unit = true;  // the first number says it for all
-        for (int64_t t = a.begin_ns / step * step; t <= a.end_ns; t += step) {
-            if (t < a.begin_ns) continue;
-            const float tx = std::floor(x(t)) + 0.5F;
-            p_.line({tx, a.lanes_y}, {tx, bottom}, Token::line).stroke_alpha = 0.5F;
-            p_.layer = 5;
-            if (p_.try_text(tick_words(t, step, unit), {tx, a.ruler_y}, Face::mono_small, Token::mute,
-                            Align::centre))
-                unit = false;
+        draw_ticks(p_, time_ticks(a, 64, a.ruler_y), [&](double t) {
+            const float tx = std::floor(x(std::llround(t))) + 0.5F;
             p_.layer = 0;
-        }
+            p_.line({tx, a.lanes_y}, {tx, bottom}, Token::line).stroke_alpha = 0.5F;
+            return tx;
+        });
     }
 
     bool sees(int64_t t) const { return x(t) >= at_.axis.x0 - 1 && x(t) <= at_.axis.x1 + 1; }
@@ -338,13 +332,14 @@ class Timeline {
             open_event_bar(p_, event, box, false, id);
         else
             event_bar(p_, event, box, id);
-        const auto labels = event_labels(p_, in_.trace, event);
-        const Rect room = aside(box, x(in_.cursor.t_ns));
-        if (const std::string words = p_.fit(labels, Face::caption, room.w - 8);
-            !words.empty() && bar.rows == 1)
-            event_bar_words(p_, event, room, words, dim ? Token::mute : Token::text,
-                            event.kind == trace::EventKind::compute && !dim ? Token::compute : Token::none,
-                            id);
+        if (bar.rows == 1) {
+            const Rect room = aside(box, x(in_.cursor.t_ns));
+            const std::string words = p_.fit(event_labels(p_, in_.trace, event), Face::caption, room.w - 8);
+            if (!words.empty())
+                event_bar_words(
+                    p_, event, room, words, dim ? Token::mute : Token::text,
+                    event.kind == trace::EventKind::compute && !dim ? Token::compute : Token::none, id);
+        }
         p_.alpha = 1;
         wait(r, event, box);
         picked_frame(box, picked, related, id);
@@ -397,15 +392,6 @@ class Timeline {
 };
 
 }  // namespace
-
-float timeline_scroll_to(const Input& input, const TimelineOptions& options, int32_t rank) {
-    const TimelineLayout at = timeline_layout(input, options);
-    const auto first = static_cast<int32_t>(std::lround(options.scroll_y / at.block));
-    const int32_t shown = at.shown(input.size.height);
-    const int32_t row = at.row_of(rank);
-    if (row >= first && row < first + shown) return options.scroll_y;
-    return at.block * static_cast<float>(row < first ? row : row - shown + 1);
-}
 
 Picture timeline_view(const Input& input, const TimelineOptions& options) {
     return Timeline(input, options).draw();
