@@ -1,6 +1,9 @@
 // How runs that failed are drawn: who waits for whom, who is crossed out, where the timeline breaks off.
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "app/gui/view/collective_view.h"
 #include "app/gui/view/compare_figures.h"
@@ -162,6 +165,59 @@ TEST_CASE(
     for (const char* kind : {"torn", "open", "gone", "broke_off"}) CHECK(find(healthy, kind).empty());
     const auto mesh = view::mesh_view(whole.at(size, whole.clock.end_ns));
     for (const char* kind : {"end", "wait"}) CHECK(find(mesh, kind).empty());
+}
+
+TEST_CASE("in a low picture all ranks of a run that ended early are seen: lanes share rows") {
+    for (const auto language : {view::Language::en, view::Language::zh}) {
+        const Stand stand(record_of(kHsdp), language);
+        const view::Size size{656, 272};  // below the mesh in the smallest window
+        view::TimelineOptions options = stand.step();
+        const auto ranks = [&](const view::Picture& picture) {  // with all their lanes
+            std::map<int64_t, int> lanes;
+            std::set<int64_t> whole;
+            for (const view::Shape* lane : find(picture, "lane"))
+                if (lane->kind == view::ShapeKind::rect && lane->box.y + lane->box.h <= size.height)
+                    if (++lanes[lane->id.a] == 5) whole.insert(lane->id.a);
+            return whole;
+        };
+        const auto rows = [&](const view::Picture& picture, int64_t rank) {
+            std::set<float> tops;
+            for (const view::Shape* lane : find(picture, "lane", rank))
+                if (lane->kind == view::ShapeKind::rect) tops.insert(lane->box.y);
+            return tops.size();
+        };
+        const auto picture = stand.timeline(size);
+        check_texts(picture, stand.measure);
+        CHECK(ranks(picture) == std::set<int64_t>{0, 1, 2, 3});
+        CHECK(picture.content_height <= size.height);
+        for (const int64_t rank : {0, 1, 2, 3}) {
+            INFO(rank);
+            CHECK(rows(picture, rank) == 3);
+            // What shares a row stands beside each other, as the whole lanes of a higher picture have it.
+            std::vector<const view::Shape*> bars;
+            for (const view::Shape* bar : find(picture, "event", rank))
+                if (bar->kind == view::ShapeKind::rect && bar->box.w > 3) bars.push_back(bar);
+            CHECK(bars.size() > 5);
+            for (const auto* one : bars)
+                for (const auto* other : bars) {
+                    if (one->id.b >= other->id.b || one->box.y >= other->box.y + other->box.h ||
+                        other->box.y >= one->box.y + one->box.h)
+                        continue;
+                    CHECK(std::max(one->box.x, other->box.x) + 0.1F >=
+                          std::min(one->box.x + one->box.w, other->box.x + other->box.w));
+                }
+        }
+        for (const char* words : {"AG", "RS", "AR"}) CHECK(test::says(picture, words));
+        // Where there is room for whole lanes each has its row and its name.
+        const auto high = stand.timeline({656, 700});
+        CHECK(rows(high, 0) == 5);
+        CHECK(test::says(high, "reduce_scatter"));
+        // Where not even that is enough more ranks are seen than whole lanes would let.
+        options.end = nullptr;
+        const auto input = stand.at(size, stand.broke_off());
+        CHECK(ranks(view::timeline_view(input, options)).size() == 1);
+        CHECK(ranks(stand.timeline({656, 200})).size() >= 2);
+    }
 }
 
 TEST_CASE(

@@ -237,7 +237,8 @@ class Timeline {
         const bool chosen = in_.selection.rank && *in_.selection.rank == rank;
         const float y = top + at_.pad;
         const std::string words = "rank " + std::to_string(rank);
-        const Rect place{kTimelinePad, y, p_.width(words, Face::body), at_.compute};
+        const float high = std::max(at_.compute, p_.line_height(Face::body) - 4);
+        const Rect place{kTimelinePad, y + (at_.compute - high) / 2, p_.width(words, Face::body), high};
         auto& frame =
             p_.rect({place.x - 6, place.y - 1, place.w + 12, place.h + 2}, Token::none, 6, {"rank", rank});
         frame.stroke = chosen ? Token::sel : Token::none;
@@ -246,7 +247,7 @@ class Timeline {
                  {"rank", rank});
         for (std::size_t lane = 0; lane < at_.lanes.size(); ++lane) {
             const float ly = y + at_.lane_y(lane), h = at_.lane_height(lane);
-            if (ly + h > in_.size.height) break;
+            if (ly + h > in_.size.height) continue;
             lane_name(rank, lane, ly, h);
             bars(r, lane, ly, h);
         }
@@ -258,14 +259,14 @@ class Timeline {
     void lane_name(int32_t rank, std::size_t lane, float y, float h) {
         p_.layer = 3;
         const bool full = at_.names && (rank == focus_ || lane == 0);
+        const auto [left, right] = name_place(p_, at_, lane, full);
         const Id id{"lane", rank, static_cast<int64_t>(at_.lanes[lane])};
-        const Rect place{kTimelinePad, y, at_.gutter_names - kTimelinePad, h};
+        const Rect place{left, y, right - left, h};
         p_.rect(place, Token::none, 0, id);
         if (full)
-            p_.label(place, view::lane_name(at_.lanes[lane], in_.texts), Face::caption, Token::mute,
-                     Token::none, id, Align::right);
+            p_.label(place, at_.words[lane], Face::caption, Token::mute, Token::none, id, Align::right);
         else
-            p_.circle({at_.gutter_names - 4, y + h / 2}, 2.6F, lane_hue(at_.lanes[lane]));
+            p_.circle({right - 4, y + h / 2}, 2.6F, lane_hue(at_.lanes[lane]));
     }
 
     void bars(std::size_t r, std::size_t lane, float y, float h) {
@@ -303,12 +304,11 @@ class Timeline {
     }
 
     void merged(std::size_t r, std::size_t lane, const Bar& bar, float y, float h) {
-        const auto rank = static_cast<int32_t>(r);
         const auto& first = in_.trace.ranks[r].events[static_cast<std::size_t>(bar.event)];
-        const bool calls = first.kind == trace::EventKind::collective;
         p_.layer = 2;
         p_.rect({bar.x0, y, std::max(2.F, bar.x1 - bar.x0), h},
-                calls ? op_hue(first.op) : lane_hue(at_.lanes[lane]), 0, {"merged", rank, bar.event})
+                first.kind == trace::EventKind::collective ? op_hue(first.op) : lane_hue(at_.lanes[lane]), 0,
+                {"merged", static_cast<int64_t>(r), bar.event})
             .fill_alpha = 0.6F;
     }
 
