@@ -88,6 +88,11 @@ std::string train_text(const Job& job, int32_t steps) {
     return text;
 }
 
+/// Whether the software that the layout was planned for has eager PyTorch's kernels.
+bool has_eager_kernels(const Job& job) {
+    return !estimate::traits(job.stack).fused_kernels && !job.compiled;
+}
+
 /// Where the estimate's norms, gates and loss are eager PyTorch's. Its norms are torch.nn.RMSNorm, of one
 /// kernel.
 std::string memory_text(const Job& job) {
@@ -96,10 +101,6 @@ std::string memory_text(const Job& job) {
 }
 
 }  // namespace
-
-bool has_eager_kernels(const Job& job) {
-    return !estimate::traits(job.stack).fused_kernels && !job.compiled;
-}
 
 std::optional<Message> why_no_scenario(const Job& job) {
     if (job.base_bits != 16) return Message{"plan.no_scenario_4bit", {}};

@@ -25,8 +25,4 @@ std::optional<Message> why_no_scenario(const estimate::Job& job);
 std::string layout_scenario(const estimate::Question& question, const nn::ModelSpec& model,
                             const estimate::Job& job, int32_t steps, const std::string& profile_file = "");
 
-/// Whether the software that the layout was planned for has eager PyTorch's kernels: then the scenario says
-/// `[memory] ops = "pytorch"`.
-bool has_eager_kernels(const estimate::Job& job);
-
 }  // namespace meshscope::scenario

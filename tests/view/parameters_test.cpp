@@ -24,13 +24,13 @@ namespace {
 
 /// A run of the toy (net1 10 → 10, net2 10 → 5), under the lessons' clock, ready for a view.
 struct Run {
-    explicit Run(const std::string& mesh_and_parallel, int steps = 2) {
+    explicit Run(const std::string& mesh_and_parallel, int steps = 2, const std::string& train = "") {
         const auto scenario = scenario::parse_scenario(
             "format = 1\n[model]\nkind = \"toy\"\nseed = 1\n[data]\nkind = \"regression\"\nsamples = "
             "24\nseed = 1\n"
             "[train]\nsteps = " +
-                std::to_string(steps) +
-                "\nglobal_batch = 24\n[optimizer]\nkind = \"adam\"\nlr = 0.01\n[mesh]\n" + mesh_and_parallel,
+                std::to_string(steps) + "\nglobal_batch = 24\n" + train +
+                "[optimizer]\nkind = \"adam\"\nlr = 0.01\n[mesh]\n" + mesh_and_parallel,
             "test.toml");
         const auto registry = backends::make_registry();
         trace = *run::run_scenario(scenario, *registry).trace;
@@ -235,6 +235,21 @@ TEST_CASE("FSDP1 gathers the flat parameter, also for a rank that keeps nothing 
     CHECK(test::says_part(picture, "FlatParameter"));
     const auto facts = view::parameters_facts(run.at(whole.begin_ns, {400, 700}));
     CHECK(test::says_part(facts, "keeps none of it"));
+}
+
+TEST_CASE(
+    "a frozen parameter of FSDP1's array has a gradient, which is thrown away, and one of ZeRO-3's none") {
+    const auto life_of = [](const std::string& data, const std::string& name) {
+        const Run run("shape = [2]\nnames = [\"shard\"]\n[parallel]\ndata = \"" + data +
+                          "\"\nunits = [[\"net1\", \"net2\"]]\n",
+                      2, "frozen = [\"net1.bias\"]\n");
+        REQUIRE(run.parameter("net1.bias").frozen);
+        return words(run.life(0, 1, name));
+    };
+    CHECK(life_of("fsdp1", "net1.bias").ends_with("gradient reducing reduced"));
+    CHECK(life_of("fsdp1", "net1.weight").ends_with("gradient reducing updating"));
+    CHECK(life_of("zero3", "net1.bias").find("gradient") == std::string::npos);
+    CHECK(life_of("zero3", "net1.weight").ends_with("gradient reducing updating"));
 }
 
 TEST_CASE("DDP sums a gradient with its bucket, ZeRO gathers after the update, one rank does neither") {

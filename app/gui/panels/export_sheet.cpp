@@ -1,4 +1,8 @@
 #include <algorithm>
+#include <cctype>
+#include <iterator>
+#include <string>
+#include <vector>
 
 #include "app/gui/panels/overlay.h"
 #include "app/gui/panels/panels.h"
@@ -26,6 +30,29 @@ void exporting_card(Ui& ui, Memory& memory, Rect box) {
     const float wide = button_width(ui, cancel, false);
     if (button(ui, memory, "export_cancel", {card.x + w - 24 - wide, y, wide, 40}, cancel))
         ui.act(session::CancelExport{});
+}
+
+/// A switch of the kinds that what is open can be exported as, each as wide as if all stood there. One that
+/// is pressed gives the path its ending.
+void choose_format(Ui& ui, Memory& memory, Rect box, std::string& path) {
+    constexpr std::size_t kKinds = std::size(session::kExportEndings);
+    const auto asked = session::export_kind_of(path);
+    std::vector<session::ExportKind> kinds;
+    std::vector<std::string> labels;
+    int at = -1;
+    for (std::size_t i = 0; i < kKinds; ++i) {
+        const auto kind = static_cast<session::ExportKind>(i);
+        if (!session::can_export(ui.state, kind)) continue;
+        if (kind == asked) at = static_cast<int>(kinds.size());
+        kinds.push_back(kind);
+        std::string& label = labels.emplace_back(session::kExportEndings[i]);
+        for (char& c : label) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    }
+    box.w *= static_cast<float>(kinds.size()) / static_cast<float>(kKinds);
+    const int chosen = segmented(ui, memory, "export_format", box, labels, at);
+    if (chosen < 0) return;
+    const auto kind = static_cast<std::size_t>(kinds[static_cast<std::size_t>(chosen)]);
+    path = session::export_path(ui.state, session::kExportEndings[kind]);
 }
 
 }  // namespace
@@ -67,11 +94,7 @@ void export_sheet(Ui& ui, Memory& memory, Rect box) {
     float y = card.y + 14;
     ui.text({x, y, inner, 32}, ui.say("ui.export"), Face::title, Token::text);
     y += 46;
-    const std::vector<std::string> formats =
-        run ? std::vector<std::string>{"PNG", "SVG", "GIF", "MP4", "HTML"} : std::vector<std::string>{"PNG"};
-    const float wide = run ? inner : inner / 5;
-    const int chosen = segmented(ui, memory, "export_format", {x, y, wide, 40}, formats, format);
-    if (chosen >= 0) path = session::export_path(ui.state, session::kExportEndings[chosen]);
+    choose_format(ui, memory, {x, y, inner, 40}, path);
     y += 52;
     y = paragraph(ui, x, y, inner, about, Face::body, format < 0 ? Token::err : Token::soft) + 12;
     ui.text({x, y, inner, 24}, ui.say("ui.export.to"), Face::caption, Token::mute);

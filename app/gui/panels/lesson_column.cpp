@@ -6,7 +6,6 @@
 #include "app/gui/sandbox/what_if.h"
 #include "app/gui/session/planned.h"
 #include "app/gui/session/sandbox_actions.h"
-#include "core/scenario/layout_scenario.h"
 #include "core/trace/simulated.h"
 
 namespace meshscope::panels {
@@ -77,11 +76,9 @@ float failed_checks(Ui& ui, float x, float y, float w) {
     return y;
 }
 
-/// Eager PyTorch's kernels, where a plan's software has them, hold other memory than ours.
+/// Eager PyTorch's kernels hold other memory than ours.
 const char* dry_words(const session::Document& document) {
-    const bool eager =
-        document.plan && scenario::has_eager_kernels(document.plan->layouts[document.layout].estimate->job);
-    return eager ? "ui.run.dry.eager" : "ui.run.dry";
+    return document.eager_kernels ? "ui.run.dry.eager" : "ui.run.dry";
 }
 
 /// A run without a lesson: what it was, and the way back to the lesson that is open beside it.

@@ -283,13 +283,12 @@ float beside_plan(Ui& ui, Memory& memory, float x, float y, float w) {
         ui.act(session::CloseDocument{});
     y += 38 + 16;
     const estimate::Layouted& of = *document.plan->layouts[document.layout].estimate;
-    return paragraph(
-               ui, x, y, w,
-               ui.say(scenario::has_eager_kernels(of.job) ? "ui.plan.estimated.eager" : "ui.plan.estimated",
-                      {{"step", step_time_text(of.time.total_s())},
-                       {"exposed", share(of.time.exposed_s() / of.time.total_s())},
-                       {"memory", bytes(of.memory.total())}}),
-               Face::caption, Token::soft) +
+    return paragraph(ui, x, y, w,
+                     ui.say(document.eager_kernels ? "ui.plan.estimated.eager" : "ui.plan.estimated",
+                            {{"step", step_time_text(of.time.total_s())},
+                             {"exposed", share(of.time.exposed_s() / of.time.total_s())},
+                             {"memory", bytes(of.memory.total())}}),
+                     Face::caption, Token::soft) +
            16;
 }
 

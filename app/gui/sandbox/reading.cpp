@@ -95,10 +95,11 @@ Reading read_text(std::string_view text, const std::string& path) {
         root.erase("check");
         collect(root, "", places, reading.values);
         scenario::Scenario scenario = scenario::read_table(root, path, without_lesson(text));
-        refuse_predicted_only(scenario, root, path);
         // Without its steps it is no lesson, but it is run as one.
         if (!scenario.checked && was_lesson) scenario.checked = true;
-        reading.scenario = std::make_shared<const scenario::Scenario>(std::move(scenario));
+        reading.read = std::make_shared<const scenario::Scenario>(std::move(scenario));
+        refuse_predicted_only(*reading.read, root, path);
+        reading.scenario = reading.read;
     } catch (const InputError& error) {
         for (const Diagnostic& diagnostic : error.diagnostics())
             reading.mistakes.push_back({key_of(places, diagnostic), diagnostic});

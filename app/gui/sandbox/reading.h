@@ -22,7 +22,9 @@ struct Mistake {
 struct Reading {
     std::map<std::string, std::string> values;  ///< every key that the text gives, as TOML
     std::vector<Mistake> mistakes;              ///< in file order; lines and columns of the text
-    /// What would be run; null where there are mistakes. Its source is without lesson.
+    /// What the reader took; null where it found mistakes. Its source is without lesson.
+    std::shared_ptr<const scenario::Scenario> read;
+    /// What would be run: the same, or null where it is for predictions alone, which is a mistake too.
     std::shared_ptr<const scenario::Scenario> scenario;
 
     /// The value of a key as TOML; "" where the text does not give it.

@@ -58,11 +58,9 @@ Question units(const std::string& present) {
 }  // namespace
 
 std::vector<WhatIf> what_ifs(const std::string& text, const std::string& path) {
-    // What is asked does not hang on [memory]; that no run computes such a scenario is then each one's
-    // refusal.
-    const Reading reading = read_text(changed_text(text, {{"memory", ""}}), path);
-    if (!reading.scenario || !reading.scenario->calls.empty()) return {};
-    const Scenario& s = *reading.scenario;
+    const Reading reading = read_text(text, path);
+    if (!reading.read || !reading.read->calls.empty()) return {};
+    const Scenario& s = *reading.read;
     const auto value = [&](const char* table, const char* name) {
         return reading.value(joined(table, name));
     };

@@ -110,6 +110,9 @@ struct Document {
     std::shared_ptr<const Document> lesson;
     std::shared_ptr<const Planned> plan;  ///< of whose layout this is the modelled run; null: of none
     std::size_t layout = 0;
+    /// Its scenario has eager PyTorch's kernels ([memory] ops), which predictions alone have: such a run is
+    /// modelled.
+    bool eager_kernels = false;
     bool end_is_taught = false;          ///< the lesson's own fault ends it: its steps lead there
     std::string path;                    ///< what it was opened from; "" for what was made otherwise
     /// The scenario's [compare]: what is opened beside it.

@@ -293,6 +293,7 @@ std::shared_ptr<const Document> make_document(std::shared_ptr<const trace::Trace
     document->end = view::run_end(*document->trace, trains ? of->steps : -1);
     if (document->end) document->end->has_faults = of != nullptr && !of->faults.empty();
     document->traits = run_traits(document->trace->info, of);
+    document->eager_kernels = of != nullptr && of->ops.ops != nn::Ops::fused;
     if (of != nullptr && of->parallel.pipeline.shape) {
         document->schedule = parallel::pipeline::name(of->parallel.pipeline.shape->kind);
         document->order = sandbox::PipelineOrder::of(*of);

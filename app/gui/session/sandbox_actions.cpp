@@ -7,7 +7,6 @@
 #include "app/gui/session/open_runs.h"
 #include "core/base/toml_text.h"
 #include "core/comm/choice.h"
-#include "core/scenario/words.h"
 #include "core/time/read_profile.h"
 
 namespace meshscope::session {
@@ -61,15 +60,11 @@ const std::string& scenario_text(const Document& document) {
 }
 
 bool can_run_otherwise(const Document& document) {
-    const auto ops = std::ranges::find(document.traits, "memory.ops", &view::RunTrait::key);
-    const bool computes = ops == document.traits.end() || ops->value == scenario::memory_ops().front();
-    return computes && !scenario_text(document).empty();
+    return !document.eager_kernels && !scenario_text(document).empty();
 }
 
 bool can_save(const sandbox::Draft& draft) {
-    return std::ranges::all_of(draft.reading().mistakes, [](const sandbox::Mistake& mistake) {
-        return mistake.diagnostic.message.id == "run.memory_ops";
-    });
+    return draft.reading().read != nullptr;
 }
 
 bool open_sandbox(AppState& s) {

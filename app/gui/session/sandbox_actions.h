@@ -25,7 +25,7 @@ bool can_run_alone(const AppState& state, view::EventRef call);
 /// The scenario of a run as text; "" where its record does not hold it.
 const std::string& scenario_text(const Document& document);
 /// Whether questions can be asked of a run, what it would be otherwise: its record holds its scenario, and a
-/// run computes what that says, not a prediction alone ([memory] ops). Cost: O(its traits).
+/// run computes what that says, not a prediction alone ([memory] ops).
 bool can_run_otherwise(const Document& document);
 /// The answer of this run to a question; null when it was not asked.
 const WhatIfRun* answer_to(const AppState& state, const std::string& id);

@@ -185,11 +185,11 @@ class Life {
         }
     }
 
-    /// Frozen, and in no flat array whose gradients are computed all the same (FSDP1).
+    /// Frozen, and in no flat array whose gradients are computed all the same.
     bool drops_gradients() const {
         if (!parameter_.frozen) return false;
         const trace::Event* const gather = first_gather(trace_, rank_, unit_);
-        return gather == nullptr || !trace_.text(gather->rule).starts_with("fsdp1.");
+        return gather == nullptr || flat_array_of(trace_.text(gather->rule)) != FlatArray::fsdp1;
     }
 
     void update() {

@@ -27,6 +27,12 @@ const trace::Event* first_gather(const trace::Trace& trace, int32_t rank, trace:
     return nullptr;
 }
 
+FlatArray flat_array_of(std::string_view rule) {
+    if (rule.starts_with("fsdp1.")) return FlatArray::fsdp1;
+    if (rule.starts_with("zero3.")) return FlatArray::zero3;
+    return FlatArray::none;
+}
+
 const trace::Event* ParametersPicture::gather() const {
     const trace::Event* found = first_gather(in_.trace, scene_.rank, scene_.shown().unit);
     if (found == nullptr) return nullptr;
@@ -37,13 +43,9 @@ const trace::Event* ParametersPicture::gather() const {
     return kept == found->in_elements ? found : nullptr;
 }
 
-/// Whether the unit is one FlatParameter (FSDP1, and ZeRO-3, whose units are the same): cut as one long row
-/// of numbers, not each parameter by itself.
 bool ParametersPicture::flat() const {
     const trace::Event* event = gather();
-    if (event == nullptr) return false;
-    const std::string_view rule = in_.trace.text(event->rule);
-    return rule.starts_with("fsdp1.") || rule.starts_with("zero3.");
+    return event != nullptr && flat_array_of(in_.trace.text(event->rule)) != FlatArray::none;
 }
 
 float ParametersPicture::shards_height() const {
@@ -107,17 +109,17 @@ void ParametersPicture::shards(Rect box) {
     const std::vector<MessageArg> args{arg("shard", format_count(event.in_elements)), arg("ranks", n),
                                        arg("padding", format_count(padding)),
                                        arg("all", format_count(event.in_elements * n))};
-    const bool zero3 = in_.trace.text(event.rule).starts_with("zero3.");  // FlatParameter is FSDP1's word
-    const std::string full = p_.say(!flat() ? "view.parameters.shards"
-                                    : zero3 ? "view.parameters.flat.zero3"
-                                            : "view.parameters.flat",
+    const FlatArray array = flat_array_of(in_.trace.text(event.rule));
+    const std::string full = p_.say(array == FlatArray::none    ? "view.parameters.shards"
+                                    : array == FlatArray::zero3 ? "view.parameters.flat.zero3"
+                                                                : "view.parameters.flat",
                                     args);
     const std::string words =
         p_.fit({full, p_.say("view.parameters.shards.short", args)}, Face::caption, box.w);
     p_.layer = kWords;
     if (!words.empty())
-        p_.text(words, {box.x, box.y}, Face::caption, flat() ? Token::text : Token::mute, Align::left,
-                {"shards"});
+        p_.text(words, {box.x, box.y}, Face::caption, array == FlatArray::none ? Token::mute : Token::text,
+                Align::left, {"shards"});
     p_.tell(full);
     const float top = box.y + line + 4, wide = box.w / static_cast<float>(members.size()),
                 gap = wide > 12 ? 6.F : 1.F;

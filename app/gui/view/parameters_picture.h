@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/gui/view/common.h"
@@ -34,6 +36,15 @@ bool keeps_all(const trace::Trace& trace, int32_t rank, const ParameterUnit& uni
 
 /// The first all_gather of the unit after set-up on the rank; null where nothing gathers it.
 const trace::Event* first_gather(const trace::Trace& trace, int32_t rank, trace::StringId unit);
+
+/// Whose units are one flat array each: cut as one long row of numbers, not each parameter by itself.
+enum class FlatArray : uint8_t {
+    none,   ///< of a strategy that cuts otherwise, or not at all
+    fsdp1,  ///< FlatParameter; frozen parameters beside trained ones in it have gradients, thrown away
+    zero3   ///< ZeRO-3's, laid out alike, but frozen and trained parameters are in arrays of their own
+};
+/// By the rule of a unit's gather or reduction: "fsdp1.unshard.forward".
+FlatArray flat_array_of(std::string_view rule);
 
 /// How a state is filled: memory's hues, on its way only tinted.
 void style_holding(Shape& shape, Holding holding, bool keeps_all);
@@ -70,7 +81,7 @@ class ParametersPicture {
     void tell();
     std::optional<Block> box_of(int32_t rank, trace::StringId parameter) const;
     const trace::Event* gather() const;
-    bool flat() const;
+    bool flat() const;  ///< the shown unit is a flat array
     /// Which hue and symbol a rank has: its place among those that it gathers with; -1: it gathers with none,
     /// or with too many.
     int64_t mark_of(int32_t rank) const;
