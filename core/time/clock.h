@@ -21,6 +21,7 @@ enum class ClockKind : uint8_t { measured, modelled };
 struct Clock {
     ClockKind kind = ClockKind::measured;
     std::string profile;                        ///< "" when measured
+    bool overlap = true;                        ///< Profile::overlap of a modelled clock
     std::vector<std::vector<Interval>> events;  ///< [rank][event id]
     std::vector<std::vector<Interval>> hops;    ///< [rank][index into RankTrace::hops]
     int64_t end_ns = 0;

@@ -14,7 +14,7 @@ Queue played_queue(const trace::Event& event, bool overlap) {
 
 Queue queue_of(const trace::Trace& trace, const Clock& clock, const trace::Event& event) {
     if (clock.kind == ClockKind::measured || trace::is_simulated(trace.info)) return {event.stream, -1};
-    return played_queue(event, true);
+    return played_queue(event, clock.overlap);
 }
 
 }  // namespace meshscope::time

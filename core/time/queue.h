@@ -18,8 +18,8 @@ struct Queue {
 /// receives share the compute stream's.
 Queue played_queue(const trace::Event& event, bool overlap);
 
-/// The queue in which an event stands on this clock, under a profile with overlap: where times were recorded
-/// or simulated, the stream's, whatever the group. Cost: O(1).
+/// The queue in which an event stands on this clock: where times were recorded or simulated, the stream's,
+/// whatever the group; else played_queue(). Cost: O(1).
 Queue queue_of(const trace::Trace& trace, const Clock& clock, const trace::Event& event);
 
 }  // namespace meshscope::time

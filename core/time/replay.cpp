@@ -38,6 +38,7 @@ class Replay {
           absent_(absent) {
         clock_.kind = ClockKind::modelled;
         clock_.profile = profile.name;
+        clock_.overlap = profile.overlap;
         make_nodes();
         order_streams();
         order_dependencies();

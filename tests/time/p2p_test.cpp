@@ -68,15 +68,22 @@ TEST_CASE("each group has a queue of p2p where the clock is played, a stream one
     CHECK(queue(clock, 1) == time::Queue{Stream::p2p, pipeline});
     CHECK(queue(clock, 2) == time::Queue{Stream::p2p, ring});
     CHECK(queue(clock, 3) == time::Queue{Stream::all_gather, -1});
+    // Without overlap all but sends and receives join compute.
+    clock.overlap = false;
+    CHECK(queue(clock, 1) == time::Queue{Stream::p2p, pipeline});
+    CHECK(queue(clock, 2) == queue(clock, 0));
+    CHECK(queue(clock, 3) == queue(clock, 0));
     made.trace.info.backend = meshscope::trace::kSimulated;
     CHECK(queue(clock, 1) == queue(clock, 2));
     made.trace.info.backend = "";
     clock.kind = time::ClockKind::measured;
     CHECK(queue(clock, 1) == queue(clock, 2));
-    // Without overlap all but sends and receives join compute.
-    CHECK(time::played_queue(made.event(0, 1), false) == time::Queue{Stream::p2p, pipeline});
-    CHECK(time::played_queue(made.event(0, 2), false) == time::Queue{Stream::compute, -1});
-    CHECK(time::played_queue(made.event(0, 3), false) == time::Queue{Stream::compute, -1});
+    HandMade alone(1);
+    alone.compute(0, 10);
+    time::Profile profile = simple();
+    CHECK(modelled(alone.trace, profile).overlap);
+    profile.overlap = false;
+    CHECK_FALSE(modelled(alone.trace, profile).overlap);
 }
 
 TEST_CASE("a step counts from where the one before ended, never from outside of its own span") {

@@ -144,3 +144,11 @@ TEST_CASE("on the timeline no bar of p2p lies over another") {
         CHECK(box.y + box.h <= lane.y + lane.h);
     }
 }
+
+TEST_CASE("without overlap a collective waits behind the kernels that were issued before it") {
+    const Ring run;
+    time::Profile profile = test::simple();
+    CHECK(before(run, time::modelled(run.made.trace, profile), run.exchanged) == -1);
+    profile.overlap = false;
+    CHECK(before(run, time::modelled(run.made.trace, profile), run.exchanged) == 0);
+}
