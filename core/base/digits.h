@@ -4,6 +4,11 @@
 
 namespace meshscope {
 
+/// Of ASCII, whatever the locale.
+inline bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
 /// A decimal number's text with a comma before every third digit of its whole part, as SQLite's
 /// printf('%,d') has it: "16,093.5" of "16093.5". A sign stays in front; "inf", "nan" and exponents' digits
 /// are left alone.

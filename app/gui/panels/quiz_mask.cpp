@@ -6,16 +6,14 @@
 #include <cstdlib>
 #include <set>
 
+#include "core/base/digits.h"
 #include "core/scenario/evaluate.h"
 
 namespace meshscope::panels {
 namespace {
 
-bool digit(char c) {
-    return c >= '0' && c <= '9';
-}
 bool word(char c) {
-    return digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
 /// Where the number ends that begins at `at`: digits, with commas before three more and one decimal point.
@@ -23,12 +21,12 @@ size_t number_end(std::string_view text, size_t at) {
     size_t end = at;
     const auto digits_at = [&](size_t i) {
         size_t n = 0;
-        while (i + n < text.size() && digit(text[i + n])) ++n;
+        while (i + n < text.size() && is_digit(text[i + n])) ++n;
         return n;
     };
-    while (end < text.size() && digit(text[end])) ++end;
+    while (end < text.size() && is_digit(text[end])) ++end;
     while (end < text.size() && text[end] == ',' && digits_at(end + 1) == 3) end += 4;
-    if (end + 1 < text.size() && text[end] == '.' && digit(text[end + 1])) end += 1 + digits_at(end + 1);
+    if (end + 1 < text.size() && text[end] == '.' && is_digit(text[end + 1])) end += 1 + digits_at(end + 1);
     return end;
 }
 
@@ -98,7 +96,7 @@ bool can_be_group(const std::vector<std::string>& items, const session::AppState
     const auto ranks =
         document.trace && !own_mesh ? std::ssize(document.trace->ranks) : std::ptrdiff_t{1} << 31;
     const auto is_rank = [&](const std::string& item) {
-        return std::ranges::all_of(item, digit) && item.size() < 10 && std::atoll(item.c_str()) < ranks;
+        return std::ranges::all_of(item, is_digit) && item.size() < 10 && std::atoll(item.c_str()) < ranks;
     };
     return items.size() > 1 && std::ranges::all_of(items, is_rank) &&
            std::set<std::string>(items.begin(), items.end()).size() == items.size();
@@ -142,7 +140,7 @@ bool QuizMask::same(double value, double unit, double rounding) const {
 std::string QuizMask::without_number(const std::string& text, bool amount) const {
     std::string out;
     for (size_t i = 0; i < text.size();) {
-        if (!digit(text[i]) || (i > 0 && (word(text[i - 1]) || text[i - 1] == '.'))) {
+        if (!is_digit(text[i]) || (i > 0 && (word(text[i - 1]) || text[i - 1] == '.'))) {
             out += text[i++];
             continue;
         }

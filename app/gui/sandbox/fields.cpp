@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "app/gui/sandbox/toml_text.h"
+#include "core/base/digits.h"
 #include "core/base/one_process.h"
 #include "core/base/text.h"
 #include "core/base/toml_text.h"
@@ -225,10 +226,6 @@ std::vector<OfferedGroup> offered(const Kinds& k) {
         group.fields.insert(at, declared.begin(), declared.end());
     }
     return groups;
-}
-
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
 }
 
 /// Takes one pair of brackets off, where the text has both.

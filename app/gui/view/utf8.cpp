@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/base/digits.h"
+
 namespace meshscope::view {
 namespace {
 
@@ -20,14 +22,10 @@ bool closes(char32_t c) {
     return kMarks.find(c) != std::u32string_view::npos;
 }
 
-bool digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
 /// "55", "1,024", "3.20": nothing but a number.
 bool number(std::string_view piece) {
-    return !piece.empty() && digit(piece.front()) && digit(piece.back()) &&
-           std::ranges::all_of(piece, [](char c) { return digit(c) || c == ',' || c == '.'; });
+    return !piece.empty() && is_digit(piece.front()) && is_digit(piece.back()) &&
+           std::ranges::all_of(piece, [](char c) { return is_digit(c) || c == ',' || c == '.'; });
 }
 
 /// What the number behind it belongs to: "rank 0", "第 1", "= 4".
@@ -102,7 +100,7 @@ std::vector<std::string> numbers_kept(std::vector<std::string> pieces,
         const bool between = pieces[i] == " " && i > 0 && i + 1 < pieces.size() && !out.empty();
         if (between) {
             const std::string& next = pieces[i + 1];
-            const bool to_number = takes_number(last) && !next.empty() && digit(next.front());
+            const bool to_number = takes_number(last) && !next.empty() && is_digit(next.front());
             const bool from_number = number(last) && (unit(next) || counts(next));
             if (to_number || from_number) {
                 std::string joined = out.back() + " " + next;

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "core/base/digits.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
 
@@ -24,10 +25,6 @@ constexpr std::array<std::string_view, kActionKinds> kWords{
     while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
     throw InvalidArgument({"pipeline.bad_action",
                            {{"text", std::string(text.substr(0, end)) + (end < text.size() ? "…" : "")}}});
-}
-
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
 }
 
 bool has_microbatch(ActionKind kind) {

@@ -7,6 +7,8 @@
 #include <span>
 #include <utility>
 
+#include "core/base/digits.h"
+
 namespace meshscope::comm::own {
 
 /// Recursive descent, a function a level of precedence.
@@ -180,7 +182,6 @@ class ExpressionParser {
         return text_.substr(at_, end - at_);
     }
     static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-    static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
     [[noreturn]] void unexpected() {
         skip();
