@@ -270,3 +270,102 @@ TEST_CASE(
     harness.settle();
     CHECK(harness.shape("rank", 0).x < 300);
 }
+
+TEST_CASE("each step begins at its top, also one that was left scrolled, and that of another lesson") {
+    test::Harness harness;
+    harness.open(test::lesson("63_hsdp"));
+    harness.settle();
+    const auto scrolled_down = [&] {
+        const float top = harness.widget("step0").y;
+        harness.wheel({150, 300}, -20);
+        harness.settle();
+        CHECK(harness.widget("step0").y < top - 20);
+    };
+    const float top = harness.widget("step0").y;
+    scrolled_down();
+    harness.click(harness.widget("lesson_on"));
+    harness.settle();
+    harness.stage().act(session::GoToLessonStep{0});
+    harness.frames();  // not one frame stands elsewhere
+    CHECK(harness.widget("step0").y == top);
+    harness.settle();
+    CHECK(harness.widget("step0").y == top);
+    scrolled_down();
+    const auto other_at = [](test::Harness& window) {
+        window.open(test::lesson("12_device_mesh"));
+        window.settle();
+        return window.widget("step0").y;
+    };
+    test::Harness anew;
+    CHECK(other_at(harness) == other_at(anew));
+}
+
+TEST_CASE("what became of an answer comes into view, and a wrong one is typed over") {
+    for (const auto language : {view::Language::en, view::Language::zh}) {
+        test::Harness harness;
+        harness.stage().act(session::SetLanguage{language});
+        harness.open(test::lesson("11_processes"));
+        harness.stage().act(session::GoToLessonStep{1});
+        harness.settle();
+        const std::string id = "local-rank";
+        const float field = harness.widget(id + ".number").y;
+        harness.click(harness.widget(id + ".number"));
+        harness.type("77");
+        harness.frames(2);
+        harness.enter();
+        harness.settle();
+        REQUIRE(harness.state().quizzes.at(id).missed == "77");
+        REQUIRE(harness.has_widget(id + ".reveal"));
+        const float foot = harness.widget("lesson_on").y - 29;
+        CHECK(harness.widget(id + ".reveal").y + 20 <= foot);
+        CHECK(harness.widget(id + ".number").y <= field);
+        harness.type("0");
+        harness.frames(2);
+        CHECK(harness.state().quizzes.at(id).guess == "0");
+    }
+}
+
+TEST_CASE("Enter on what cannot be read as a number tells why, and that is no guess") {
+    test::Harness harness;
+    harness.open(test::lesson("11_processes"));
+    harness.stage().act(session::GoToLessonStep{1});
+    harness.settle();
+    const std::string id = "local-rank";
+    harness.click(harness.widget(id + ".number"));
+    harness.type("7");
+    harness.frames(2);
+    harness.enter();
+    harness.settle();
+    const auto below_field = [&] {
+        return harness.widget(id + ".reveal").y - harness.widget(id + ".number").y;
+    };
+    harness.type("one");
+    harness.frames(2);
+    const float before = below_field();
+    harness.enter();
+    harness.settle();
+    CHECK(below_field() > before + 10);
+    CHECK(harness.state().quizzes.at(id).missed == "7");
+    harness.type("1");
+    harness.frames(2);
+    CHECK(below_field() == before);
+}
+
+TEST_CASE("the end of a lesson and the logo lead to all lessons") {
+    for (const bool by_logo : {false, true}) {
+        test::Harness harness;
+        harness.open(test::lesson());
+        const auto last = static_cast<int32_t>(harness.state().document->steps.size()) - 1;
+        harness.stage().act(session::GoToLessonStep{last - 1});
+        harness.settle();
+        CHECK_FALSE(harness.has_widget("lesson_end"));
+        harness.click(harness.widget("lesson_on"));
+        harness.settle();
+        REQUIRE(harness.has_widget("lesson_end"));
+        CHECK_FALSE(harness.has_widget("lesson_on"));
+        harness.click(harness.widget(by_logo ? "home" : "lesson_end"));
+        harness.settle();
+        CHECK(harness.state().document == nullptr);
+        CHECK(harness.has_widget("open_path"));
+    }
+}

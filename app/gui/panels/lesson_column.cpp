@@ -42,8 +42,12 @@ void steps_buttons(Ui& ui, Memory& memory, float x, float y, float w) {
                Icon::previous)) {
         ui.act(session::GoToLessonStep{ui.state.lesson_step - 1});
     }
-    if (button(ui, memory, "lesson_on", {x + wide + 8, y, wide, 38}, on, ButtonLook::plain,
-               ui.state.lesson_step + 1 < count, Icon::next)) {
+    const Rect right{x + wide + 8, y, wide, 38};
+    if (ui.state.lesson_step + 1 >= count) {
+        const std::string all =
+            ui.fit(ui.say("ui.lessons"), ui.say("ui.lessons.short"), wide - 16, Face::body);
+        if (button(ui, memory, "lesson_end", right, all)) show_lessons(ui);
+    } else if (button(ui, memory, "lesson_on", right, on, ButtonLook::plain, true, Icon::next)) {
         ui.act(session::GoToLessonStep{ui.state.lesson_step + 1});
     }
 }
@@ -172,9 +176,28 @@ float run_note(Ui& ui, Memory& memory, const session::LessonStep& step, float x,
     return y + 16;
 }
 
+constexpr const char* kColumn = "lesson";
+
+/// Whether the column shows another step, lesson or run than before: that starts at its top, and what was
+/// typed and told in another lesson is over.
+bool is_other(const Ui& ui, Memory& memory) {
+    const auto lesson = session::open_lesson(ui.state);
+    const std::string name = lesson ? lesson->name : std::string();
+    const std::string shown =
+        name + (ui.state.document->steps.empty() ? "\n" + ui.state.document->name
+                                                 : "\n" + std::to_string(ui.state.lesson_step));
+    if (shown == memory.column_shown) return false;
+    if (!memory.column_shown.starts_with(name + "\n")) {
+        memory.entered.clear();
+        memory.answered.clear();
+    }
+    memory.column_shown = shown;
+    return true;
+}
+
 /// What the step says and asks, scrolling where it is longer than its room.
-void lesson_step(Ui& ui, Memory& memory, const std::string& key, Rect box) {
-    Region region(ui, key, box);
+void lesson_step(Ui& ui, Memory& memory, Rect box, bool from_top) {
+    Region region(ui, kColumn, box, true, from_top);
     const float x = box.x + 24, w = box.w - 48;
     float y = region.top() + 20;
     const session::Document& document = *ui.state.document;
@@ -209,17 +232,16 @@ void lesson_step(Ui& ui, Memory& memory, const std::string& key, Rect box) {
 void lesson_column(Ui& ui, Memory& memory, Rect box) {
     ui.panel = "lesson";
     ui.fill(box, Token::panel);
-    // A new step starts at its top.
-    const std::string key = "lesson" + std::to_string(ui.state.lesson_step);
     const float x = box.x + 24, w = box.w - 48;
     const session::Document& document = *ui.state.document;
+    const bool from_top = is_other(ui, memory);
     if (document.steps.empty()) {
-        Region region(ui, key, box);
+        Region region(ui, kColumn, box, true, from_top);
         region.content_ends(about_run(ui, memory, x, region.top() + 20, w) + 16);
         return;
     }
     const float foot = std::min(kStepsButtons, box.h);
-    lesson_step(ui, memory, key, {box.x, box.y, box.w, box.h - foot});
+    lesson_step(ui, memory, {box.x, box.y, box.w, box.h - foot}, from_top);
     ui.hairline(box.x, box.y + box.h - foot, box.w);
     steps_buttons(ui, memory, x, box.y + box.h - foot + 10, w);
 }

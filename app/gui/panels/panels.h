@@ -14,6 +14,8 @@ namespace meshscope::panels {
 /// The panels, one file each. Each draws itself from the state and enters what the user did in Ui::actions.
 
 void top_bar(Ui& ui, Memory& memory, Rect box, float lesson_width);
+/// Closes what is open: the welcome page, with all lessons, stands there.
+void show_lessons(Ui& ui);
 void lesson_column(Ui& ui, Memory& memory, Rect box);
 /// A button back to the lesson that is open, where one is; returns the y below it.
 float back_to_lesson(Ui& ui, Memory& memory, float x, float y, float w, ButtonLook look = ButtonLook::plain);

@@ -86,6 +86,11 @@ void view_button(Ui& ui, Memory& memory, float x, float w, float h) {
 
 }  // namespace
 
+void show_lessons(Ui& ui) {
+    ui.act(session::CloseDocument{});
+    if (ui.state.document && ui.state.plan) ui.act(session::CloseDocument{});  // a plan's run, then the plan
+}
+
 void top_bar(Ui& ui, Memory& memory, Rect box, float lesson_width) {
     ui.panel = "top_bar";
     ui.fill(box, Token::panel);
@@ -126,8 +131,16 @@ void top_bar(Ui& ui, Memory& memory, Rect box, float lesson_width) {
     if (language >= 0) ui.act(session::SetLanguage{language == 0 ? view::Language::zh : view::Language::en});
     right -= 12;
 
-    logo(ui, 16, 16);
     const float brand = ui.width("Meshscope", Face::title), after_logo = 48;
+    if (ui.state.document || ui.state.plan) {
+        const Touch home = touch(ui, memory, "home", {8, 8, 36, 36});
+        if (home.hovered) {
+            ui.fill({8, 8, 36, 36}, Token::raised, 8);
+            tooltip(ui, ui.say("ui.lessons"));
+        }
+        if (home.pressed) show_lessons(ui);
+    }
+    logo(ui, 16, 16);
     if (!ui.state.document) {
         ui.text({after_logo, 0, brand, box.h}, "Meshscope", Face::title, Token::text);
         return;

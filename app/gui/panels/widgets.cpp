@@ -257,10 +257,13 @@ bool text_field(Ui& ui, Memory& memory, const std::string& id, Rect box, const s
         memory.activate = false;
         ImGui::SetKeyboardFocusHere();
     }
-    const bool entered = ImGui::InputTextWithHint(
-        ("##" + id).c_str(), hint.c_str(), value.data(), value.capacity() + 1,
-        ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_CallbackResize, resized, &value);
+    const bool entered =
+        ImGui::InputTextWithHint(("##" + id).c_str(), hint.c_str(), value.data(), value.capacity() + 1,
+                                 ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_CallbackResize |
+                                     (memory.typed_over == id ? ImGuiInputTextFlags_AutoSelectAll : 0),
+                                 resized, &value);
     const bool active = ImGui::IsItemActive();
+    if (active && memory.typed_over == id) memory.typed_over.clear();
     if (active) ui.typing = true;
     if (active || memory.focus == id) ui.outline(box, Token::accent, 8, 2);
     ImGui::PopStyleVar();
@@ -283,14 +286,16 @@ float section_head(Ui& ui, float x, float y, float w, const std::string& caption
     return y + 14;
 }
 
-Region::Region(Ui& ui, const std::string& id, Rect box, bool scrolls) : ui_(ui), box_(box), outer_(ui.draw) {
+Region::Region(Ui& ui, const std::string& id, Rect box, bool scrolls, bool from_top)
+    : ui_(ui), box_(box), outer_(ui.draw) {
     ImGui::SetCursorScreenPos({ui.px(box.x), ui.px(box.y)});
     const ImGuiWindowFlags flags = scrolls ? ImGuiWindowFlags_NoBackground
                                            : ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoScrollbar |
                                                  ImGuiWindowFlags_NoScrollWithMouse;
     ImGui::BeginChild(id.c_str(), {std::max(1.0F, ui.px(box.w)), std::max(1.0F, ui.px(box.h))}, false, flags);
     ui.draw = ImGui::GetWindowDrawList();
-    top_ = box.y - (scrolls ? ImGui::GetScrollY() / ui.scale : 0);
+    if (from_top) ImGui::SetScrollY(0);  // which ImGui does in the next frame
+    top_ = box.y - (scrolls && !from_top ? ImGui::GetScrollY() / ui.scale : 0);
     end_ = top_;
 }
 

@@ -41,6 +41,10 @@ struct Memory {
     };
     std::vector<DrawnShape> shapes;
     std::map<std::string, std::string> fields;  ///< text fields by id
+    std::string column_shown;  ///< the lesson and step, or the run, that the left column last showed
+    std::string typed_over;  ///< the field that, when it next has the keyboard, is selected whole; "" = none
+    /// By question: what Enter was pressed on in its field, and what its card said of the answer.
+    std::map<std::string, std::string> entered, answered;
     std::map<std::string, float> scrolls;       ///< own scroll positions (timeline), logical pixels
     /// For what the timeline was last scrolled: another selection, run or height scrolls it again.
     struct Seen {
@@ -133,7 +137,8 @@ void draw_icon(Ui& ui, Icon icon, Point centre, Token token);
 /// A scrolling part of the window: a child window whose drawing list `ui.draw` is while it lives.
 class Region {
   public:
-    Region(Ui& ui, const std::string& id, Rect box, bool scrolls = true);
+    /// `from_top`: scrolled back to its top, in this frame already.
+    Region(Ui& ui, const std::string& id, Rect box, bool scrolls = true, bool from_top = false);
     ~Region();
     Region(const Region&) = delete;
     Region& operator=(const Region&) = delete;
