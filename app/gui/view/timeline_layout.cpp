@@ -142,7 +142,7 @@ void pack(TimelineLayout& out, const Input& input) {
 /// How wide the names of a rank's lanes are, those of a shared row beside each other.
 float names_width(const TimelineLayout& at, const Input& input) {
     float widest = 0;
-    for (std::size_t row = 0; row <= std::ranges::max(at.rows); ++row) {
+    for (std::size_t row = 0; row <= *std::max_element(at.rows.begin(), at.rows.end()); ++row) {
         float w = -kLaneNamesApart;
         for (std::size_t lane = 0; lane < at.lanes.size(); ++lane)
             if (at.rows[lane] == row)

@@ -50,7 +50,7 @@ struct TimelineLayout {
             1, static_cast<int32_t>(std::floor((height - axis.lanes_y + pad) / std::max(1.F, block))));
     }
     float block_height() const {
-        const auto below = static_cast<float>(std::ranges::max(rows));  // the first row
+        const auto below = static_cast<float>(*std::max_element(rows.begin(), rows.end()));  // the first row
         return compute + below * (lane + gap) + 2 * pad;
     }
 };
