@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -121,4 +122,39 @@ TEST_CASE("an idle window uses no processor to speak of") {
     const double used = (app.cpu_seconds() - before) / 5;
     INFO(used);
     CHECK(used < 0.01);
+}
+
+TEST_CASE("an answer that is entered faster than frames come is taken, and what became of it drawn unasked") {
+    for (const bool by_key : {true, false}) {
+        const Folder folder;
+        const VirtualDisplay display(folder.path.string());
+        DrivenApp app(display, folder.path.string(),
+                      {"11_processes", "--lang", "en", "--size", "1280x720", "--step", "2"});
+        app.wait_for("the question", [](const json& s) { return s["boxes"].contains("local-rank.number"); });
+        app.fill("local-rank.number", by_key ? "4" : "47");
+        app.wait_for("the guess", [](const json& s) { return s["quizzes"]["local-rank"]["guess"] != ""; });
+        if (!by_key) {
+            const json box = app.wait_for("Check", [](const json& s) {
+                return s["boxes"].contains("local-rank.check");
+            })["boxes"]["local-rank.check"];
+            app.move(box[0].get<double>() + box[2].get<double>() / 2,
+                     box[1].get<double>() + box[3].get<double>() / 2);
+        }
+        // All of it comes between two frames.
+        ::kill(app.pid(), SIGSTOP);
+        if (by_key)
+            for (const char* key : {"7", "Return"}) app.xdotool({"key", "--delay", "0", key});
+        else
+            app.xdotool({"click", "--delay", "0", "1"});
+        ::kill(app.pid(), SIGCONT);
+        const json s =
+            app.wait_for("the answer is wrong, and that is in view without another input", [](const json& x) {
+                const auto& boxes = x["boxes"];
+                if (!boxes.contains("local-rank.reveal")) return false;
+                const auto& reveal = boxes["local-rank.reveal"];
+                return reveal[1].get<double>() + reveal[3].get<double>() <=
+                       boxes["lesson_on"][1].get<double>() - 10;
+            });
+        CHECK(s["quizzes"]["local-rank"]["guess"] == "47");
+    }
 }

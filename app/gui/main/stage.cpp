@@ -135,6 +135,7 @@ ImDrawData* Stage::frame(int width, int height, double seconds, float content_sc
 
     typing_ = ui.typing;
     moving_ = ui.moving;
+    acted_ = !ui.actions.empty();
     overflows_ = std::move(ui.overflows);
     for (const session::Action& action : ui.actions) act(action);
     return data;

@@ -38,6 +38,9 @@ class Stage {
     session::Effects take_effects();
     const std::vector<panels::Overflow>& overflows() const { return overflows_; }
     bool typing() const { return typing_; }
+    /// Whether the user did something in the latest frame: what it changed is drawn in the next one, and
+    /// parts that it made longer or scrolled stand right in the one after that.
+    bool acted() const { return acted_; }
     /// Whether the next frame differs though nobody touches anything.
     bool moving() const { return session::in_motion(state_) || moving_; }
     /// Screen pixels a logical pixel, in the latest frame.
@@ -72,6 +75,7 @@ class Stage {
     bool glyphs_ready_ = false;
     bool typing_ = false;
     bool moving_ = false;
+    bool acted_ = false;
     std::vector<panels::Drawn>* drawn_ = nullptr;
     float pixels_ = 1;
 };

@@ -97,6 +97,7 @@ class WindowLoop::Loop {
         untold_ = heard && !tells;  // what moves is told once it has come to rest
         stage_.tell(tells);
         draw(seconds);
+        if (stage_.acted()) settle_ = 3;
         if (!stage_.memory().told.empty()) window::GlfwWindow::tell(stage_.memory().told);
         if (window_.context_lost()) {
             renew();

@@ -83,7 +83,7 @@ void GlfwWindow::on_display_gone(std::function<void()> last) {
     ::dlclose(x11);  // GLFW holds it
 }
 
-void GlfwWindow::poll(double timeout_s) {
+void GlfwWindow::receive(double timeout_s) {
     if (timeout_s > 0) {
         glfwWaitEventsTimeout(timeout_s);
     } else {

@@ -71,7 +71,7 @@ bool GlfwWindow::context_lost() const {
 
 void GlfwWindow::on_display_gone(std::function<void()> /*last*/) {}
 
-void GlfwWindow::poll(double /*timeout_s*/) {
+void GlfwWindow::receive(double /*timeout_s*/) {
     meshscope_fit_canvas();
     glfwPollEvents();
 }

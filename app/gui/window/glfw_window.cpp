@@ -3,9 +3,11 @@
 #define GLFW_INCLUDE_NONE
 #include <GLFW/glfw3.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "app/gui/window/headless_context.h"
+#include "app/gui/window/imgui_compat.h"
 #include "core/base/error.h"
 
 namespace meshscope::window {
@@ -14,6 +16,19 @@ struct GlfwWindow::Events {
     std::vector<KeyPress> keys;
     std::vector<std::string> drops;
     bool dirty = true;
+    /// Keys pressed since the latest poll, those of them that were let go again, and those that therefore
+    /// count as held for the frame that follows it.
+    std::vector<int> pressed, tapped, held;
+
+    void note(int key, int action) {
+        if (key == GLFW_KEY_UNKNOWN) return;
+        if (action == GLFW_PRESS) {
+            pressed.push_back(key);
+            std::erase(tapped, key);  // it is down again
+        } else if (action == GLFW_RELEASE && std::ranges::count(pressed, key) > 0) {
+            tapped.push_back(key);
+        }
+    }
 };
 
 namespace {
@@ -103,6 +118,7 @@ void GlfwWindow::make(int width, int height) {
     glfwSetKeyCallback(window_, [](GLFWwindow* w, int key, int, int action, int mods) {
         auto* e = static_cast<Events*>(glfwGetWindowUserPointer(w));
         e->dirty = true;
+        e->note(key, action);
         if (action == GLFW_RELEASE) return;
         const Key known = translate(key, mods);
         if (known != Key::other) {
@@ -152,6 +168,14 @@ void GlfwWindow::set_title(const std::string& title) {
 }
 void GlfwWindow::present() {
     glfwSwapBuffers(window_);
+}
+
+void GlfwWindow::poll(double timeout_s) {
+    for (const int key : std::exchange(events_->held, {})) compat::key_down(key, false);
+    receive(timeout_s);
+    events_->pressed.clear();
+    events_->held = std::exchange(events_->tapped, {});
+    for (const int key : events_->held) compat::key_down(key, true);
 }
 
 void GlfwWindow::renew() {

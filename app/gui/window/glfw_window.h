@@ -38,7 +38,9 @@ class GlfwWindow {
     /// Called once when the display goes away under the window, where the system would end the program
     /// without a word: `last` must touch neither window nor graphics, and the program ends after it.
     static void on_display_gone(std::function<void()> last);
-    /// Handles what happened; waits up to `timeout_s` (0: not at all) for the first thing to happen.
+    /// Handles what happened; waits up to `timeout_s` (0: not at all) for the first thing to happen. A key
+    /// that was pressed and let go since the poll before counts as down for one frame, or ImGui would not see
+    /// it.
     void poll(double timeout_s);
     /// Wakes a poll() that waits, from any thread.
     static void wake();
@@ -68,6 +70,7 @@ class GlfwWindow {
 
   private:
     struct Events;
+    void receive(double timeout_s);
     void make(int width, int height);
     [[noreturn]] static void refuse();
     /// Why there is no window.

@@ -36,4 +36,12 @@ inline void polyline(ImDrawList& list, const ImVec2* points, int count, ImU32 co
 #endif
 }
 
+/// A key, by the platform's number, that ImGui is to see down or up. From 1.87 on it keeps a queue of its
+/// own, and this does nothing; before, it saw only what was down at the beginning of a frame.
+inline void key_down([[maybe_unused]] int key, [[maybe_unused]] bool down) {
+#if IMGUI_VERSION_NUM < 18700
+    ImGui::GetIO().KeysDown[key] = down;
+#endif
+}
+
 }  // namespace meshscope::compat
