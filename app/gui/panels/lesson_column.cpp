@@ -178,16 +178,16 @@ float run_note(Ui& ui, Memory& memory, const session::LessonStep& step, float x,
 
 constexpr const char* kColumn = "lesson";
 
-/// Whether the column shows another step, lesson or run than before: that starts at its top, and what was
-/// typed and told in another lesson is over.
-bool is_other(const Ui& ui, Memory& memory) {
+/// Notes what the column shows now. True where that is another step, lesson or run than before: it starts at
+/// its top, and what was typed and told in another lesson is over.
+bool turn_to_shown(const Ui& ui, Memory& memory) {
+    const session::Document& document = *ui.state.document;
     const auto lesson = session::open_lesson(ui.state);
-    const std::string name = lesson ? lesson->name : std::string();
+    const std::string name = (lesson ? lesson->name : "") + '\n';
     const std::string shown =
-        name + (ui.state.document->steps.empty() ? "\n" + ui.state.document->name
-                                                 : "\n" + std::to_string(ui.state.lesson_step));
+        name + (document.steps.empty() ? document.name : std::to_string(ui.state.lesson_step));
     if (shown == memory.column_shown) return false;
-    if (!memory.column_shown.starts_with(name + "\n")) {
+    if (!memory.column_shown.starts_with(name)) {
         memory.entered.clear();
         memory.answered.clear();
     }
@@ -234,7 +234,7 @@ void lesson_column(Ui& ui, Memory& memory, Rect box) {
     ui.fill(box, Token::panel);
     const float x = box.x + 24, w = box.w - 48;
     const session::Document& document = *ui.state.document;
-    const bool from_top = is_other(ui, memory);
+    const bool from_top = turn_to_shown(ui, memory);
     if (document.steps.empty()) {
         Region region(ui, kColumn, box, true, from_top);
         region.content_ends(about_run(ui, memory, x, region.top() + 20, w) + 16);

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstdlib>
-#include <utility>
 
 #include "app/gui/panels/panels.h"
 #include "app/gui/panels/rich_text.h"
@@ -11,6 +10,7 @@ namespace {
 
 using session::QuizCard;
 using session::QuizState;
+using Told = Memory::Told;
 
 std::vector<int> listed(const std::string& guess) {
     std::vector<int> ranks;
@@ -120,8 +120,7 @@ float typed_answer(Ui& ui, Memory& memory, const QuizCard& quiz, const QuizState
     if (entered) {
         memory.entered[quiz.id] = typed;
         if (!typed.empty()) ui.act(session::Check{quiz.id});
-        ImGui::SetKeyboardFocusHere(-1);
-        memory.typed_over = id;
+        type_over(memory, id);
     }
     return y + 42 + 10;
 }
@@ -164,27 +163,26 @@ float second_button(Ui& ui, Memory& memory, const std::string& id, const std::st
     return y;
 }
 
-/// What can be read as no answer: it is told, and is no guess.
-bool is_slip(const QuizCard& quiz, const QuizState& state) {
-    return !state.guess.empty() && !session::readable_answer(quiz, state.guess);
-}
-
-/// What the card says of the answer, as text that differs where something else is said; "" before one is
-/// given.
-std::string told_of(const Memory& memory, const QuizCard& quiz, const QuizState& state) {
-    if (state.revealed) return "revealed";
+/// What the card says of the answer that was given.
+Told told_of(const Memory& memory, const QuizCard& quiz, const QuizState& state) {
+    if (state.revealed) return {Told::What::answer, {}};
+    if (state.guess.empty()) return {};
+    if (state.guess == state.missed) return {Told::What::missed, state.guess};
     const auto entered = memory.entered.find(quiz.id);
-    if (is_slip(quiz, state) && entered != memory.entered.end() && entered->second == state.guess)
-        return "slip " + state.guess;
-    return state.missed.empty() || state.guess != state.missed ? "" : "missed " + state.missed;
+    const bool was_entered = entered != memory.entered.end() && entered->second == state.guess;
+    if (was_entered && !session::readable_answer(quiz, state.guess))
+        return {Told::What::unreadable, state.guess};
+    return {};
 }
 
-/// Scrolls to what became of an answer when that is said first: from `top` to `bottom`, only as far as
-/// needed.
-void show_what_is_told(const Ui& ui, Memory& memory, const std::string& quiz, const std::string& told,
-                       float top, float bottom) {
+/// Scrolls to what became of an answer in the frame that says it first: from `top` to `bottom`, only as far
+/// as needed.
+void bring_into_view(const Ui& ui, Memory& memory, const std::string& quiz, const Told& told, float top,
+                     float bottom) {
     const auto [before, first_seen] = memory.answered.try_emplace(quiz, told);
-    if (first_seen || std::exchange(before->second, told) == told || told.empty()) return;
+    if (first_seen || before->second == told) return;
+    before->second = told;
+    if (told.what == Told::What::nothing) return;
     const float window_top = ImGui::GetWindowPos().y, window_bottom = window_top + ImGui::GetWindowHeight();
     const float down = std::min(ui.px(bottom) - window_bottom, ui.px(top) - window_top);
     if (down > 0) ImGui::SetScrollY(ImGui::GetScrollY() + down);
@@ -208,11 +206,11 @@ float unanswered(Ui& ui, Memory& memory, const QuizCard& quiz, const QuizState& 
     if (hinted) y = rich_text(ui, memory, quiz.id + ".h", left, y, room, hint) + 10;
     const std::string check = ui.say("ui.quiz.check");
     const float wide = std::min(room, button_width(ui, check, false));
-    const std::string why = is_missed              ? "ui.quiz.guess_anew"
-                            : state.guess.empty()  ? "ui.quiz.guess_needed"
-                            : is_slip(quiz, state) ? "lesson.unreadable." + quiz.kind
-                                                   : "";
-    if (told_of(memory, quiz, state).starts_with("slip"))
+    const std::string why = is_missed                                      ? "ui.quiz.guess_anew"
+                            : state.guess.empty()                          ? "ui.quiz.guess_needed"
+                            : !session::readable_answer(quiz, state.guess) ? "lesson.unreadable." + quiz.kind
+                                                                           : "";
+    if (told_of(memory, quiz, state).what == Told::What::unreadable)
         y = paragraph(ui, left, y, room, ui.say(why), Face::body, Token::err) + 8;
     if (button(ui, memory, quiz.id + ".check", {left, y, wide, 40}, check, ButtonLook::primary, why.empty(),
                Icon::none, why.empty() ? "" : ui.say(why)))
@@ -264,7 +262,7 @@ float quiz_card(Ui& ui, Memory& memory, const QuizCard& quiz, float x, float y, 
         y = unanswered(ui, memory, quiz, state, left, y, room);
     }
     y += 16;
-    show_what_is_told(ui, memory, quiz.id, told_of(memory, quiz, state), answer_y, y + 4);
+    bring_into_view(ui, memory, quiz.id, told_of(memory, quiz, state), answer_y, y + 4);
 
     layers.SetCurrentChannel(ui.draw, 0);
     ui.fill({x, top, w, y - top}, Token::raised, 12);

@@ -271,6 +271,11 @@ bool text_field(Ui& ui, Memory& memory, const std::string& id, Rect box, const s
     return entered;
 }
 
+void type_over(Memory& memory, const std::string& id) {
+    ImGui::SetKeyboardFocusHere(-1);
+    memory.typed_over = id;
+}
+
 float section_head(Ui& ui, float x, float y, float w, const std::string& caption, const std::string& note) {
     const float height = 24;
     const float wide = ui.width(caption, Face::caption), note_wide = ui.width(note, Face::caption);

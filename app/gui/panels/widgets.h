@@ -43,8 +43,15 @@ struct Memory {
     std::map<std::string, std::string> fields;  ///< text fields by id
     std::string column_shown;  ///< the lesson and step, or the run, that the left column last showed
     std::string typed_over;  ///< the field that, when it next has the keyboard, is selected whole; "" = none
-    /// By question: what Enter was pressed on in its field, and what its card said of the answer.
-    std::map<std::string, std::string> entered, answered;
+    std::map<std::string, std::string> entered;  ///< by question, what Enter was pressed on in its field
+    /// What a question's card says of the answer.
+    struct Told {
+        enum class What { nothing, missed, unreadable, answer };
+        What what = What::nothing;
+        std::string guess;
+        friend bool operator==(const Told&, const Told&) = default;
+    };
+    std::map<std::string, Told> answered;       ///< by question, in the latest frame that showed it
     std::map<std::string, float> scrolls;       ///< own scroll positions (timeline), logical pixels
     /// For what the timeline was last scrolled: another selection, run or height scrolls it again.
     struct Seen {
@@ -127,6 +134,9 @@ float key_cap(Ui& ui, float x, float y, const std::string& label);
 
 /// A text field over ImGui's. True when Enter was pressed in it.
 bool text_field(Ui& ui, Memory& memory, const std::string& id, Rect box, const std::string& hint);
+/// Right behind the field in which Enter was pressed: it keeps the keyboard, and what stands in it is
+/// selected, so that what is typed next takes its place.
+void type_over(Memory& memory, const std::string& id);
 
 /// Caption at the left, a note at the right, a hairline below; returns the y below it.
 float section_head(Ui& ui, float x, float y, float w, const std::string& caption, const std::string& note);
