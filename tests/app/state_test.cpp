@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include "app/gui/session/cursor_moves.h"
+#include "app/gui/session/moved_block.h"
 #include "app/gui/view/collective_view.h"
 #include "machine.h"
 #include "tests/test.h"
@@ -373,4 +375,23 @@ TEST_CASE(
     REQUIRE(m.state.sandbox);
     CHECK(m.state.document == lesson);
     CHECK(m.state.sandbox->draft.text() == lesson->trace->info.scenario);
+}
+
+TEST_CASE(
+    "another run comes to the front at the step where the one before stood; a lesson at its own place") {
+    Machine m;
+    m.act(ShowDocument{test::lesson("42_ddp")});
+    const auto made = m.state.document;
+    auto plain = std::make_shared<Document>(*made);
+    plain->steps.clear();
+    m.act(AddDocument{plain, false});
+    const auto step = [&] { return step_at_cursor(m.state, *m.state.document); };
+    m.act(GoToLessonStep{0});
+    move_cursor(m.state, time::span_of_step(*made->trace, *shown_clock(m.state), 1).begin_ns);
+    REQUIRE(step() == 1);
+    m.act(BringToFront{1});
+    REQUIRE(m.state.document == plain);
+    CHECK(step() == 1);
+    m.act(BringToFront{0});
+    CHECK(m.state.document == made);
 }

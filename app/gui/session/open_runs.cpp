@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "app/gui/session/cursor_moves.h"
+#include "app/gui/session/moved_block.h"
 #include "app/gui/session/sandbox_actions.h"
+#include "app/gui/view/compare_figures.h"
 #include "core/trace/simulated.h"
 
 namespace meshscope::session {
@@ -218,8 +220,16 @@ void show(AppState& s, std::shared_ptr<const Document> document) {
 void bring_to_front(AppState& s, std::size_t run) {
     if (run >= s.runs.size() || s.runs[run] == s.document) return;
     const view::ViewKind kind = s.view;
+    const int32_t step = s.document ? step_at_cursor(s, *s.document) : 0;
     put_in_front(s, s.runs[run]);
     s.view = kind;
+    // At the step where the other stood, for what differs there is looked at; a lesson, and a run that broke
+    // off, are at their own place.
+    const bool has_place = !s.document->steps.empty() || s.document->end;
+    if (step > 0 && !has_place)
+        move_cursor(s, time::span_of_step(*s.document->trace, *shown_clock(s),
+                                          view::compared_step(*s.document->trace, step))
+                           .begin_ns);
 }
 
 void close_run(AppState& s, std::size_t run) {
