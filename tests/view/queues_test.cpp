@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/gui/view/code_facts.h"
+#include "app/gui/view/code_view.h"
 #include "app/gui/view/stepping.h"
 #include "app/gui/view/timeline_bars.h"
 #include "app/gui/view/timeline_view.h"
@@ -146,9 +147,15 @@ TEST_CASE("on the timeline no bar of p2p lies over another") {
 }
 
 TEST_CASE("without overlap a collective waits behind the kernels that were issued before it") {
-    const Ring run;
+    Ring run;
     time::Profile profile = test::simple();
     CHECK(before(run, time::modelled(run.made.trace, profile), run.exchanged) == -1);
     profile.overlap = false;
-    CHECK(before(run, time::modelled(run.made.trace, profile), run.exchanged) == 0);
+    const auto clock = time::modelled(run.made.trace, profile);
+    CHECK(before(run, clock, run.exchanged) == 0);
+    // A kernel is no part of the exchange's stream, and is not said to be.
+    run.selection.choose_event(0, run.exchanged);
+    const view::Picture facts = view::code_facts(run.input(clock));
+    CHECK(test::says_part(facts, "one after the other"));
+    CHECK_FALSE(test::says_part(facts, "before it on stream"));
 }

@@ -170,7 +170,9 @@ void waited_for(Sheet& s, const Input& in, const CodeFacts& f) {
                 in.clock.events[static_cast<std::size_t>(w.on.rank)][static_cast<std::size_t>(w.on.event)];
             if (w.stream) {
                 s.space(4);
-                s.paragraph(p.say("view.code.stream", {arg("stream", std::string(name(on.stream)))}),
+                const bool own = on.stream == in.trace.event(f.ref.rank, f.ref.event).stream;
+                s.paragraph(own ? p.say("view.code.stream", {arg("stream", std::string(name(on.stream)))})
+                                : p.say("view.code.queue"),
                             Face::caption, Token::mute);
             }
             event_row(s, in, w.on, event_words(in.trace, on), format_time(at.end_ns), false);
