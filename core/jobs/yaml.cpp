@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/digits.h"
 #include "core/base/error.h"
 #include "core/base/json_text.h"
 #include "core/base/text.h"
@@ -42,9 +43,9 @@ std::optional<json> number_of(std::string_view word) {
         const char c = word[i];
         if (c == '_' && i > 0) continue;
         if (c == '+' && i == 0) continue;
-        const bool digit = c >= '0' && c <= '9';
-        if (!digit && !((c == '-' || c == '+') && (i == 0 || word[i - 1] == 'e' || word[i - 1] == 'E')) &&
-            c != '.' && c != 'e' && c != 'E')
+        if (!is_digit(c) &&
+            !((c == '-' || c == '+') && (i == 0 || word[i - 1] == 'e' || word[i - 1] == 'E')) && c != '.' &&
+            c != 'e' && c != 'E')
             return std::nullopt;
         fraction = fraction || c == '.' || c == 'e' || c == 'E';
         digits += c;
