@@ -378,7 +378,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "another run comes to the front at the step where the one before stood; a lesson at its own place") {
+    "another run comes to the front at the step where the one before stood, a lesson at its own place") {
     Machine m;
     m.act(ShowDocument{test::lesson("42_ddp")});
     const auto made = m.state.document;
