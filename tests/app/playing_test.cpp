@@ -129,6 +129,30 @@ TEST_CASE("playing comes to all that ends, rests there for a moment and says wha
     CHECK_FALSE(shown_beat(m.state));
 }
 
+TEST_CASE("a lesson's call is played to its end; playing once more goes on") {
+    Machine m = with_lesson();
+    const auto& steps = m.state.document->steps;
+    const auto step = std::find_if(steps.begin(), steps.end(), [](const session::LessonStep& one) {
+        return one.view == view::ViewKind::collective;
+    });
+    REQUIRE(step != steps.end());
+    m.act(GoToLessonStep{static_cast<int32_t>(step - steps.begin())});
+    m.settle();
+    const view::Selection told = m.state.selection;
+    REQUIRE(told.event);
+    const time::Interval call =
+        m.state.document->modelled
+            .events[static_cast<size_t>(*told.event_rank)][static_cast<size_t>(*told.event)];
+    m.act(TogglePlay{});
+    for (int i = 0; i < 5000 && m.state.playing; ++i) m.act(Tick{0.1});
+    CHECK_FALSE(m.state.playing);
+    CHECK(m.state.cursor.t_ns == call.end_ns);
+    CHECK(m.state.selection.event == told.event);
+    m.act(TogglePlay{});
+    for (int i = 0; i < 5000 && m.state.playing; ++i) m.act(Tick{0.1});
+    CHECK(m.state.cursor.t_ns == m.state.document->modelled.end_ns);
+}
+
 TEST_CASE("playing in the mesh, which stands still, goes to the view that shows what comes next") {
     Machine m = with_lesson();
     m.act(SetView{view::ViewKind::mesh});

@@ -46,6 +46,18 @@ void note_beat(AppState& s) {
     s.beat = view::beat_at(trace, *shown_clock(s), s.cursor, view::focus_rank(trace, s.selection));
 }
 
+/// Whether the cursor has come to the end of the call that a lesson's step tells of: what follows is another
+/// step's.
+bool told_call_ends(const AppState& s, const time::Clock& clock, const std::optional<view::Beat>& beat) {
+    const view::Selection& chosen = s.selection;
+    if (!beat || s.view != view::ViewKind::collective || s.document->steps.empty()) return false;
+    if (!chosen.event || !chosen.event_rank) return false;
+    const auto [rank, event] = beat->event;
+    if (beat->t_ns < clock.events[static_cast<size_t>(rank)][static_cast<size_t>(event)].end_ns) return false;
+    const trace::Trace& trace = *s.document->trace;
+    return view::same_collective(trace.event(*chosen.event_rank, *chosen.event), trace.event(rank, event));
+}
+
 /// Goes on to the next beat, or rests there; one beat a call, so that no frame does the work of several.
 void play(AppState& s, const time::Clock& clock, double seconds) {
     if (!s.stretch) s.stretch = next_stretch(s, clock);
@@ -55,6 +67,11 @@ void play(AppState& s, const time::Clock& clock, double seconds) {
     const double part = arrived ? 1 : view::ease_in_out_cubic(static_cast<float>(x.passed_s / x.travel_s));
     s.cursor.t_ns = x.from_ns + std::llround(part * static_cast<double>(x.to_ns - x.from_ns));
     if (arrived) s.beat = x.beat;
+    if (arrived && told_call_ends(s, clock, x.beat)) {
+        s.stretch.reset();
+        s.playing = false;
+        return;
+    }
     if (x.passed_s < x.travel_s + x.rest_s) return;
     s.stretch.reset();
     if (s.cursor.t_ns >= clock.end_ns) s.playing = false;
