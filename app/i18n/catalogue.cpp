@@ -89,6 +89,13 @@ const std::string* own_text(const Catalogue& texts, const std::string& id, const
     return is_type ? texts.find("type." + *word, language) : nullptr;
 }
 
+/// A list that was cut short ends in a Chinese word, which no space parts from another.
+bool has_needless_space(const std::string& before, std::string_view after) {
+    const auto is_chinese = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
+    return after.size() > 1 && after[0] == ' ' && is_chinese(after[1]) && !before.empty() &&
+           is_chinese(before.back());
+}
+
 std::string words_of(const std::vector<int64_t>& ranks, const AndMore& and_more) {
     const FoldedRanks folded = fold_ranks(ranks);
     return folded.more == 0 ? folded.shown : and_more ? and_more(folded) : folded_ranks(ranks);
@@ -209,6 +216,7 @@ std::string fill(std::string_view text, const std::vector<MessageArg>& args, con
             }
         }
         i += found.length;
+        if (found.is_ranks && has_needless_space(result, text.substr(i))) ++i;
     }
     return result;
 }

@@ -170,7 +170,7 @@ TEST_CASE("a message shows seven parts of a long set of ranks and counts the oth
                           GlobalRank{5});
     CHECK(has(describe_it(error).lines[0], "ranks 0, 1, 4, 9, 16, 25, 36 and 33 more"));
     CHECK(
-        has(describe_it(error, Language::zh).lines[0], "等待 rank 0, 1, 4, 9, 16, 25, 36 及另外 33 个 已有"));
+        has(describe_it(error, Language::zh).lines[0], "等待 rank 0, 1, 4, 9, 16, 25, 36 及另外 33 个已有"));
     peers = {7};
     const CommError one({"comm.waiting_aside",
                          {{"rank", int64_t{5}},
