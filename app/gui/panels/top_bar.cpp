@@ -16,6 +16,24 @@ void logo(Ui& ui, float x, float y) {
     }
 }
 
+constexpr float kAfterLogo = 48;
+
+/// The mark and, `brand` wide, the name: from a run or a plan the way back to the lessons.
+void mark(Ui& ui, Memory& memory, float brand, float h) {
+    const Rect box{8, 8, brand > 0 ? kAfterLogo + brand : 36, 36};
+    if (ui.state.document || ui.state.plan) {
+        const Touch home = touch(ui, memory, "home", box);
+        if (home.hovered) {
+            ui.fill(box, Token::raised, 8);
+            ImGui::SetNextWindowPos(ui.px(Point{box.x, h + 4}));  // below, so that it covers no word of it
+            tooltip(ui, ui.say("ui.lessons"));
+        }
+        if (home.pressed) show_lessons(ui);
+    }
+    logo(ui, 16, 16);
+    if (brand > 0) ui.text({kAfterLogo, 0, brand, h}, "Meshscope", Face::title, Token::text);
+}
+
 /// Half filled, half open: the theme's mark.
 void theme_mark(Ui& ui, Point c, Token token) {
     const ImVec2 centre = ui.px(c);
@@ -131,37 +149,25 @@ void top_bar(Ui& ui, Memory& memory, Rect box, float lesson_width) {
     if (language >= 0) ui.act(session::SetLanguage{language == 0 ? view::Language::zh : view::Language::en});
     right -= 12;
 
-    const float brand = ui.width("Meshscope", Face::title), after_logo = 48;
-    if (ui.state.document || ui.state.plan) {
-        const Touch home = touch(ui, memory, "home", {8, 8, 36, 36});
-        if (home.hovered) {
-            ui.fill({8, 8, 36, 36}, Token::raised, 8);
-            tooltip(ui, ui.say("ui.lessons"));
-        }
-        if (home.pressed) show_lessons(ui);
-    }
-    logo(ui, 16, 16);
+    const float brand = ui.width("Meshscope", Face::title);
     if (!ui.state.document) {
-        ui.text({after_logo, 0, brand, box.h}, "Meshscope", Face::title, Token::text);
+        mark(ui, memory, brand, box.h);
         return;
     }
     // What there is room for, best first: full labels; short labels; without the name; closer together.
     Tabs tabs = measure_tabs(ui, false, 16);
     bool with_brand = true;
-    if (after_logo + brand + 16 + tabs.width > right) tabs = measure_tabs(ui, true, 14);
-    if (after_logo + brand + 16 + tabs.width > right) with_brand = false;
-    if (after_logo + tabs.width > right) tabs = measure_tabs(ui, true, 6);
-    if (after_logo + tabs.width > right) {
+    if (kAfterLogo + brand + 16 + tabs.width > right) tabs = measure_tabs(ui, true, 14);
+    if (kAfterLogo + brand + 16 + tabs.width > right) with_brand = false;
+    if (kAfterLogo + tabs.width > right) tabs = measure_tabs(ui, true, 6);
+    mark(ui, memory, with_brand ? brand : 0, box.h);
+    if (kAfterLogo + tabs.width > right) {
         const float label = ui.width(tab_label(ui, ui.state.view, true), Face::body) + 40;
-        view_button(ui, memory, after_logo, std::min(label, right - after_logo), box.h);
+        view_button(ui, memory, kAfterLogo, std::min(label, right - kAfterLogo), box.h);
         return;
     }
 
-    float x = after_logo;
-    if (with_brand) {
-        ui.text({x, 0, brand, box.h}, "Meshscope", Face::title, Token::text);
-        x += brand + 16;
-    }
+    const float x = kAfterLogo + (with_brand ? brand + 16 : 0);
     const float tabs_x = std::max(x, std::min(lesson_width + 16, right - tabs.width));
     // The name of what is open stands between, when it fits whole.
     const std::string name =
