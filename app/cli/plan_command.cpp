@@ -29,6 +29,7 @@
 #include "core/estimate/plan.h"
 #include "core/scenario/layout_scenario.h"
 #include "core/scenario/model_config.h"
+#include "core/scenario/plan_file.h"
 
 namespace meshscope::cli {
 namespace {
@@ -38,8 +39,8 @@ using namespace estimate;
 constexpr int64_t kMostListed = 1000;
 
 struct PlanArguments {
-    std::string model, gpu = "h100", stack = "torchtitan", only, report, scenario;
-    int64_t gpus = 8, gpus_per_node = 8, lora = 0, base_bits = 16, top = 10;
+    std::string model, gpu = scenario::kUsualGpu, stack = "torchtitan", only, report, scenario;
+    int64_t gpus = scenario::kUsualGpus, gpus_per_node = 8, lora = 0, base_bits = 16, top = 10;
     std::optional<int64_t> seq, global_batch;
     std::optional<double> price, memory_gib;
     bool eager = false, json = false, force = false;

@@ -173,6 +173,31 @@ ordered_json question_json(const PlanFile& file) {
             {"only", sizes_json(q.only)}};
 }
 
+PlanFile usual_plan(const std::string& model) {
+    const NamedModel named = named_model(model);
+    const auto shape = estimate::shape_of(named.spec);
+    if (!shape) throw InvalidArgument({"cli.plan.no_transformer", {{"kind", named.type}}});
+    estimate::Question question;
+    question.shape = *shape;
+    question.gpus = kUsualGpus;
+    question.profile = time::named_profile(kUsualGpu);
+    const int64_t seq = std::min(shape->seq, kMostUsualSeq);
+    return {model, named.spec, named.most_tokens, estimate::settled(std::move(question), {.seq = seq})};
+}
+
+PlanFile changed(PlanFile file, const PlanChange& change) {
+    estimate::Question& question = file.question;
+    const estimate::Stated stated{
+        .seq = change.seq.value_or(question.shape.seq),
+        .global_batch = change.global_batch.value_or(question.global_batch),
+        .memory_bytes = change.gpu ? std::nullopt : std::optional(question.memory_bytes)};
+    if (change.gpus) question.gpus = *change.gpus;
+    if (change.gpu) question.profile = time::named_profile(*change.gpu);
+    question.shape.seq = file.spec.seq;  // the most that learned positions reach
+    question = estimate::settled(std::move(question), stated);
+    return file;
+}
+
 bool begins_as_plan(std::string_view text) {
     const std::size_t brace = text.find_first_not_of(" \t\r\n");
     if (brace == text.npos || text[brace] != '{') return false;

@@ -7,6 +7,7 @@
 
 #include "core/estimate/question.h"
 #include "core/nn/model/spec.h"
+#include "core/scenario/plan_change.h"
 
 namespace meshscope::scenario {
 
@@ -17,6 +18,17 @@ struct PlanFile {
     std::optional<int64_t> most_tokens;  ///< the positions that its configuration states
     estimate::Question question;         ///< settled
 };
+
+/// What a plan is asked where nobody says more.
+inline constexpr const char* kUsualGpu = "h100";
+inline constexpr int64_t kUsualGpus = 8, kMostUsualSeq = 8192;
+
+/// Of a model alone ("hf:config.json"), what can be planned at once: so many GPUs, a sample each, of the
+/// model's longest sequence but at most kMostUsualSeq tokens. Throws InvalidArgument
+/// "cli.plan.no_transformer" {kind}, and what named_model() and estimate::settled() throw.
+PlanFile usual_plan(const std::string& model);
+/// The same question with something changed. Throws what estimate::settled() throws.
+PlanFile changed(PlanFile file, const PlanChange& change);
 
 /// The most bytes of such a file: with --top 1000 it has about 2 MB.
 inline constexpr int64_t kMostPlanBytes = int64_t{8} << 20;

@@ -17,6 +17,7 @@
 #include "tests/scenario/small_plan.h"
 #include "tests/test.h"
 #include "tests/thrown.h"
+#include "tests/tree.h"
 
 using namespace meshscope;
 using session::Planned;
@@ -66,6 +67,14 @@ struct Window : Harness {
         wait();
     }
     /// What the program does with the wishes of a frame.
+    void change_plan() {
+        frames(2);
+        const session::Effects effects = stage().take_effects();
+        REQUIRE(effects.change_plan);
+        session.change_plan(state().plan, *effects.change_plan);
+        stage().act(session::ShowLoading{session::Loading{"plan"}});
+        wait();
+    }
     void open_layout() {
         frames(2);
         const session::Effects effects = stage().take_effects();
@@ -324,4 +333,58 @@ TEST_CASE("no text of a plan's page overflows, wide and narrow, in both language
                         CHECK(o.measured <= o.available);
                     }
                 }
+}
+
+TEST_CASE("a model's configuration is planned, and what was asked of it is changed on the page") {
+    Window app;
+    const std::string config = test::golden_folder() + "/model_config/Llama-3.2-1B.json";
+    CHECK(session::look_at_drop(config).kind == session::Dropped::Kind::plan);
+    app.open_plan(config);
+    REQUIRE(app.state().plan);
+    const auto asked = [&]() -> const estimate::Question& { return app.state().plan->file.question; };
+    CHECK(asked().gpus == 8);
+    CHECK(asked().global_batch == 8);
+    CHECK(asked().shape.seq == 8192);
+    CHECK(asked().profile.name == "h100");
+    CHECK_FALSE(app.state().plan->plan.fitting.empty());
+
+    app.click(app.widget("plan_gpus.more"));
+    app.change_plan();
+    CHECK(asked().gpus == 16);
+    CHECK(asked().global_batch == 16);  // as many samples a GPU
+    app.click(app.widget("plan_seq.less"));
+    app.change_plan();
+    CHECK(asked().shape.seq == 4096);
+    app.click(app.widget("plan_batch.more"));
+    app.change_plan();
+    CHECK(asked().global_batch == 32);
+    const double before = asked().memory_bytes;
+    app.click(app.widget("plan_gpu.more"));
+    app.change_plan();
+    CHECK(asked().profile.name != "h100");
+    CHECK(asked().memory_bytes != before);
+    CHECK(asked().gpus == 16);
+    CHECK(asked().shape.seq == 4096);
+    CHECK(asked().global_batch == 32);
+}
+
+TEST_CASE("what a question cannot be is not offered: no GPU, positions that a model has not learned") {
+    const Folder folder;
+    Window app;
+    app.open_plan(plan_file(folder, 1));
+    CHECK_FALSE(app.has_widget("plan_gpus.less"));
+    CHECK(app.has_widget("plan_gpus.more"));
+    app.open_plan(test::golden_folder() + "/model_config/gpt2.json");
+    CHECK(app.state().plan->file.question.shape.seq == 1024);
+    CHECK_FALSE(app.has_widget("plan_seq.more"));
+    CHECK(app.has_widget("plan_seq.less"));
+}
+
+TEST_CASE("a configuration that cannot be planned says why") {
+    Window app;
+    app.session.open(test::golden_folder() + "/model_config/Mixtral-8x7B.json");
+    app.stage().act(session::ShowLoading{session::Loading{"Mixtral"}});
+    app.wait();
+    REQUIRE(app.state().error);
+    CHECK(app.state().error->lines.front().find("experts") != std::string::npos);
 }

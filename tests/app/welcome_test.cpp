@@ -307,3 +307,17 @@ TEST_CASE("a new mesh takes whole sizes of at most 64 ranks") {
     app.frames(2);
     CHECK_FALSE(app.has_widget("new_mesh"));  // a disabled button is none that Tab reaches
 }
+
+TEST_CASE("in a page, where paths name no file, a dialog chooses them, also while a run is open") {
+    Page app;
+    CHECK(app.has_widget("open_path"));
+    app.stage().act(session::OfferPicking{});
+    app.frames(3);
+    CHECK_FALSE(app.has_widget("open_path"));
+    app.click(app.widget("pick_file"));
+    CHECK(app.stage().take_effects().pick_files);
+    app.open(test::lesson());
+    app.key(Key::o, false, true);
+    CHECK(app.stage().take_effects().pick_files);
+    CHECK_FALSE(app.state().palette);
+}

@@ -252,7 +252,7 @@ class Program {
     /// The same exporter as the window's, off screen. Ctrl-C ends it after the present frame; nothing is left
     /// then.
     int export_file(const Options& options) const {
-        if (session::is_plan_file(options.open)) return export_plan(options);
+        if (session::opens_as_plan(options.open)) return export_plan(options);
         auto document = load(options);
         ExportJob job;
         job.path = options.export_to;

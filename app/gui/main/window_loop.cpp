@@ -66,6 +66,14 @@ class WindowLoop::Loop {
         for (const int signal : {SIGTERM, SIGINT}) std::signal(signal, ask_to_end);
         if (std::signal(SIGHUP, ask_to_end) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // under nohup
         stage_.act(session::SetLanguage{around_.language});
+        if (!window::GlfwWindow::files_are_seen()) {
+            stage_.act(session::OfferPicking{});
+            // What was dropped on a page went with it.
+            std::erase_if(kept_.now.remembered.recent, [](const session::Recent& each) {
+                std::error_code none;
+                return !std::filesystem::exists(each.path, none);
+            });
+        }
         for (const session::Action& action : session::start_actions(kept_.now)) stage_.act(action);
         set_up(stage_, options_, nullptr);
         kept_.begin(stage_.state());
@@ -130,11 +138,16 @@ class WindowLoop::Loop {
     /// What the settings' file had to be told of, and what was unfinished. Edits that were kept stop nobody.
     void tell_settings() {
         session::ErrorBox box;
-        for (const Message& message : kept_.said())
-            if (message.id == "settings.kept_edits")
+        const bool seen = window::GlfwWindow::files_are_seen();
+        for (Message message : kept_.said()) {
+            const bool edits = message.id == "settings.kept_edits";
+            if (!seen && edits) message.id = "settings.kept_edits_in_page";
+            if (!seen && message.id == "settings.kept_run") message.id = "settings.kept_run_in_page";
+            if (edits)
                 tell(message);
             else
                 box.lines.push_back(catalogue_.text(message, catalogue_language(stage_.state().language)));
+        }
         if (!box.lines.empty()) stage_.act(session::ShowError{box});
     }
 
@@ -284,6 +297,7 @@ class WindowLoop::Loop {
             tell({"ui.export.cancelled", {{"path", exporter_->path()}}});
             end_export();
         }
+        if (effects.pick_files) window::GlfwWindow::pick_files();
         if (effects.cancel_loading) session_.cancel();
         if (effects.pictures) pictures_.want(*effects.pictures);
         if (!effects.open.empty() || effects.open_text || effects.open_layout) pictures_.pause();
@@ -292,6 +306,8 @@ class WindowLoop::Loop {
         if (effects.open_layout && stage_.state().plan)
             session_.open_layout(stage_.state().plan, *effects.open_layout);
         for (const session::OpenBeside& next : effects.beside) session_.open_beside(next);
+        if (effects.change_plan && stage_.state().plan)
+            session_.change_plan(stage_.state().plan, *effects.change_plan);
         if (effects.stop_run) runner_.stop();
         if (effects.run) {
             runner_.start(*effects.run);

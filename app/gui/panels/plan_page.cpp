@@ -210,7 +210,7 @@ float head(Ui& ui, Memory& memory, const Planned& plan, Rect box) {
     float y = box.y + std::max(title, 36.0F) + 4;
     for (const std::string& line : asked(ui, plan))
         y = paragraph(ui, box.x, y, box.w, line, Face::body, Token::soft) + 2;
-    return y + 6;
+    return plan_question(ui, memory, plan, {box.x, y + 8, box.w, 0}) + 12;
 }
 
 /// What the marks mean; returns the y below.

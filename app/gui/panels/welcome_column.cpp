@@ -140,6 +140,12 @@ float mesh_card(Ui& ui, Memory& memory, Rect box) {
 }
 
 float open_row(Ui& ui, Memory& memory, Rect box) {
+    if (ui.state.picks_files) {
+        if (button(ui, memory, "pick_file", {box.x, box.y, box.w, 40}, ui.say("ui.welcome.pick"),
+                   ButtonLook::plain, !ui.state.loading))
+            ui.act(session::AskPath{});
+        return box.y + 40 + kGap;
+    }
     if (ui.state.asks_path) {
         memory.focus = "open_path";
         memory.activate = true;

@@ -222,6 +222,24 @@ bool chip(Ui& ui, Memory& memory, const std::string& id, Rect box, const std::st
     return t.pressed;
 }
 
+int stepper(Ui& ui, Memory& memory, const std::string& id, Rect box, const std::string& value, bool can_less,
+            bool can_more) {
+    ui.fill(box, Token::inset, 8);
+    ui.outline(box, Token::line, 8);
+    const auto end = [&](const char* name, Rect at, Icon icon, bool enabled) {
+        const Touch t = touch(ui, memory, id + name, at, enabled);
+        if (t.hovered && enabled) ui.fill(at, Token::raised, 8);
+        draw_icon(ui, icon, {at.x + at.w / 2, at.y + at.h / 2}, enabled ? Token::text : Token::line2);
+        return t.pressed;
+    };
+    const float side = std::min(box.h, kStepperEnd);
+    int way = 0;
+    if (end(".less", {box.x, box.y, side, side}, Icon::previous, can_less)) way = -1;
+    if (end(".more", {box.x + box.w - side, box.y, side, side}, Icon::next, can_more)) way = 1;
+    ui.text({box.x + side, box.y, box.w - 2 * side, box.h}, value, Face::mono, Token::text, Align::centre);
+    return way;
+}
+
 float key_cap(Ui& ui, float x, float y, const std::string& label) {
     const float wide = ui.width(label, Face::mono_small) + 16;
     ui.fill({x, y, wide, 26}, Token::inset, 6);

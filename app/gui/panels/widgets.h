@@ -125,6 +125,11 @@ int segmented(Ui& ui, Memory& memory, const std::string& id, Rect box, const std
 bool choice_row(Ui& ui, Memory& memory, const std::string& id, float x, float y, float w,
                 const std::string& text, bool chosen, int verdict, bool enabled, float& height);
 
+inline constexpr float kStepperEnd = 28;
+/// A value between a button for less and one for more. Returns -1 or 1 when one is pressed, else 0.
+int stepper(Ui& ui, Memory& memory, const std::string& id, Rect box, const std::string& value, bool can_less,
+            bool can_more);
+
 /// A small pill with a number or word.
 bool chip(Ui& ui, Memory& memory, const std::string& id, Rect box, const std::string& label, bool chosen,
           bool enabled);

@@ -240,6 +240,9 @@ struct Applier : RunActions {
         s.layout = 0;
         remember_opened(s, a.plan->path, a.plan->name);
     }
+    void operator()(const ChangePlan& a) const {
+        if (s.plan && !s.loading) effects.change_plan = a.change;
+    }
     void operator()(const ChooseLayout& a) const {
         if (s.plan && a.layout < s.plan->layouts.size()) s.layout = a.layout;
     }
@@ -310,7 +313,13 @@ struct Applier : RunActions {
     void operator()(const WantPictures& a) const { effects.pictures = a.ids; }
     void operator()(const ShowLessonPicture& a) const { s.lesson_pictures[a.id] = a.picture; }
     void operator()(const OpenMesh& a) const { effects.open_text = mesh_request(a.dims); }
-    void operator()(const AskPath& a) const { s.asks_path = a.asks; }
+    void operator()(const OfferPicking&) const { s.picks_files = true; }
+    void operator()(const AskPath& a) const {
+        if (s.picks_files)
+            effects.pick_files = a.asks;
+        else
+            s.asks_path = a.asks;
+    }
     void operator()(const Tick& a) const { tick(s, a.seconds); }
 };
 

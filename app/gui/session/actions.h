@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/gui/session/app_state.h"
+#include "core/scenario/plan_change.h"
 
 namespace meshscope::session {
 
@@ -149,6 +150,10 @@ struct ShowDocument {
 struct ShowPlan {
     std::shared_ptr<const Planned> plan;
 };
+/// The plan that is open is made again with something changed.
+struct ChangePlan {
+    scenario::PlanChange change;
+};
 /// Another layout of the plan is told of.
 struct ChooseLayout {
     std::size_t layout;
@@ -239,6 +244,8 @@ struct ShowFilm {
     Film film;
 };
 /// The welcome page's field for a path gets the keyboard; or it has it.
+/// Files are chosen by a dialog from now on, where a path would be asked for.
+struct OfferPicking {};
 struct AskPath {
     bool asks = true;
 };
@@ -254,11 +261,11 @@ using AnyAction = std::variant<
     ToggleDrawer, ToggleKeySheet, DismissError, ShowToast, CopyText, OpenPath, CloseDocument, ShowDocument,
     ShowPlan, ChooseLayout, OpenLayout, OpenBeside, AddDocument, BringToFront, SelectInRun, CloseRun,
     SetLaneRank, ShowError, ShowLoading, CancelLoading, SetReducedMotion, SetPlain, ToggleExport, StartExport,
-    AskReplace, CancelExport, ShowExporting, TogglePalette, TogglePresenter, ToggleNotes, CopyView,
-    CopyCommand, Remember, RestoreViewpoint, OfferLessons, WantPictures, ShowLessonPicture, OpenMesh,
-    ShowFilm, AskPath, Tick, ToggleSandbox, StartExercise, EditSandbox, UndoEdit, RedoEdit, RunSandbox,
-    StopRun, AskWhatIf, AskCall, AskSave, SaveSandbox, ShowRunning, RunEnded, RunRefused, SaveEnded,
-    MoveBlock, NudgeBlock, UsualOrder, StartLive, LetGo, StopLive, ShowLive>;
+    ChangePlan, AskReplace, CancelExport, ShowExporting, TogglePalette, TogglePresenter, ToggleNotes,
+    CopyView, CopyCommand, Remember, RestoreViewpoint, OfferLessons, WantPictures, ShowLessonPicture,
+    OpenMesh, ShowFilm, OfferPicking, AskPath, Tick, ToggleSandbox, StartExercise, EditSandbox, UndoEdit,
+    RedoEdit, RunSandbox, StopRun, AskWhatIf, AskCall, AskSave, SaveSandbox, ShowRunning, RunEnded,
+    RunRefused, SaveEnded, MoveBlock, NudgeBlock, UsualOrder, StartLive, LetGo, StopLive, ShowLive>;
 
 /// Any of them. How a variant of so many kinds is copied, moved and put away is compiled once, not in every
 /// panel that acts.
@@ -289,6 +296,7 @@ struct Effects {
     std::vector<std::string> open;   ///< paths and lesson names
     std::optional<RunRequest> open_text;               ///< a scenario that no file holds, to be run and shown
     std::optional<OpenLayout> open_layout;             ///< of the plan that is open
+    std::optional<scenario::PlanChange> change_plan;   ///< the same
     std::optional<std::vector<std::string>> pictures;  ///< lessons whose pictures are wanted
     std::vector<OpenBeside> beside;  ///< the same, to stand beside what is open
     std::vector<Message> tell;       ///< what is to be told in a toast
@@ -301,6 +309,7 @@ struct Effects {
     std::vector<StartExport> exports;
     bool cancel_export = false;
     bool cancel_loading = false;
+    bool pick_files = false;    ///< files are to be chosen by a dialog
     bool copy_command = false;  ///< the command line that shows this, to the clipboard
 };
 

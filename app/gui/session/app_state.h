@@ -210,6 +210,8 @@ struct AppState {
     view::Forms forms;
     view::AlgorithmsChoice algorithms;  ///< how algorithms side by side are shown
 
+    bool picks_files = false;  ///< a page: the browser's own dialog chooses files, and paths name none
+
     bool playing = false;
     double speed = 1;
     std::optional<Glide> glide;

@@ -247,7 +247,7 @@ std::vector<Command> others() {
          [](const AppState& s) {
              if (s.loading) return Done();
              // Over a run or a plan the list of commands takes the path: what is open stays until another is.
-             return s.document || s.plan ? Done(TogglePalette{}) : Done(AskPath{});
+             return !s.picks_files && (s.document || s.plan) ? Done(TogglePalette{}) : Done(AskPath{});
          }},
     };
 }

@@ -109,6 +109,13 @@ bool is_text(const std::string& bytes) {
     return true;
 }
 
+/// An object with the one field that every such file has, and lists of other models have not.
+bool begins_as_config(const std::string& bytes) {
+    const std::size_t brace = bytes.find_first_not_of(" \t\r\n");
+    return brace != std::string::npos && bytes[brace] == '{' && !scenario::begins_as_plan(bytes) &&
+           bytes.find("\"model_type\"", brace) != std::string::npos;
+}
+
 }  // namespace
 
 bool is_database(const std::string& path) {
@@ -116,9 +123,14 @@ bool is_database(const std::string& path) {
     return bytes && trace_file(*bytes).has_value();
 }
 
-bool is_plan_file(const std::string& path) {
+bool is_model_config(const std::string& path) {
     const std::optional<std::string> bytes = head(path);
-    return bytes && scenario::begins_as_plan(*bytes);
+    return bytes && is_text(*bytes) && begins_as_config(*bytes);
+}
+
+bool opens_as_plan(const std::string& path) {
+    const std::optional<std::string> bytes = head(path);
+    return bytes && (scenario::begins_as_plan(*bytes) || (is_text(*bytes) && begins_as_config(*bytes)));
 }
 
 Dropped look_at_drop(const std::string& path) {
@@ -145,7 +157,7 @@ Dropped look_at_drop(const std::string& path) {
     if (!is_text(bytes)) return unknown(path, "drop.what.binary");
     if (file.extension() == ".toml") return toml(path, bytes);
     if (run::is_schedule_file(path)) return {Kind::run, path, {}};
-    if (scenario::begins_as_plan(bytes)) return {Kind::plan, path, {}};
+    if (scenario::begins_as_plan(bytes) || begins_as_config(bytes)) return {Kind::plan, path, {}};
     const std::size_t first = bytes.find_first_not_of(" \t\r\n");
     if (first != std::string::npos && (bytes[first] == '{' || bytes[first] == '['))
         return unknown(path, "drop.what.json");

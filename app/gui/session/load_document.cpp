@@ -248,7 +248,7 @@ std::vector<LessonCard> find_lessons(const LessonFolders& folders) {
 }
 
 Preview preview(const std::string& what, const LessonFolders& folders) {
-    if (is_trace_file(what) || run::is_schedule_file(what) || is_plan_file(what)) return {{what}, {}};
+    if (is_trace_file(what) || run::is_schedule_file(what) || opens_as_plan(what)) return {{what}, {}};
     const scenario::Scenario scenario = scenario::read_scenario(scenario_file(what, folders));
     const std::string folder = scenario.folder.empty() ? "." : scenario.folder;
     return {{scenario.path, scenario.model_config, scenario.weights, scenario.data_file,
@@ -263,7 +263,7 @@ std::shared_ptr<const Document> load_document(const std::string& what, const Les
     const bool is_trace = is_trace_file(what);
     if (is_trace && strategy.empty() && resume.empty()) return open_trace(what, folders, cancel);
     if (!is_trace && run::is_schedule_file(what)) return open_schedule(what);
-    if (!is_trace && is_plan_file(what)) throw InvalidArgument({"app.plan_alone", {{"path", what}}});
+    if (!is_trace && opens_as_plan(what)) throw InvalidArgument({"app.plan_alone", {{"path", what}}});
     scenario::Scenario scenario =
         is_trace ? scenario_of_trace(what) : scenario::read_scenario(scenario_file(what, folders));
     if (!strategy.empty()) scenario = scenario::with_strategy(scenario, strategy);

@@ -51,7 +51,8 @@ void add_commands(std::vector<PaletteItem>& items, const AppState& state, const 
     for (const Command& command : commands()) {
         // What only opens this list is no line of it.
         const std::string_view id = command.id;
-        if (id == "keys.palette" || (id == "keys.open_path" && (state.document || state.plan))) continue;
+        const bool path_is_typed = !state.picks_files && (state.document || state.plan);
+        if (id == "keys.palette" || (id == "keys.open_path" && path_is_typed)) continue;
         const auto action = command.action(state);
         if (!action) continue;
         const auto& keys = keys_of(command, state.remembered.keys);

@@ -4,11 +4,13 @@
 #include <filesystem>
 #include <utility>
 
+#include "app/gui/session/dropped.h"
 #include "app/gui/session/lesson_document.h"
 #include "core/base/error.h"
 #include "core/estimate/layout_figures.h"
 #include "core/run/dry.h"
 #include "core/scenario/layout_scenario.h"
+#include "core/scenario/model_config.h"
 
 namespace meshscope::session {
 namespace {
@@ -33,15 +35,12 @@ std::vector<PlannedLayout> charted(const estimate::Plan& plan) {
     return layouts;
 }
 
-}  // namespace
-
-std::shared_ptr<const Planned> load_plan(const std::string& path, const std::function<void()>& busy,
-                                         const std::atomic<bool>* cancel) {
+std::shared_ptr<const Planned> make_plan(const std::string& path, scenario::PlanFile file,
+                                         const std::function<void()>& busy, const std::atomic<bool>* cancel) {
     auto planned = std::make_shared<Planned>();
-    std::error_code none;
-    planned->path = fs::absolute(path, none).lexically_normal().string();
+    planned->path = path;
     planned->name = fs::path(path).filename().string();
-    planned->file = scenario::read_plan_file(path);
+    planned->file = std::move(file);
     int64_t told = 0;
     planned->plan = estimate::plan(planned->file.question, [&](int64_t tried) {
         if (busy && tried >= told + 256) {
@@ -52,6 +51,24 @@ std::shared_ptr<const Planned> load_plan(const std::string& path, const std::fun
     });
     planned->layouts = charted(planned->plan);
     return planned;
+}
+
+}  // namespace
+
+std::shared_ptr<const Planned> load_plan(const std::string& path, const std::function<void()>& busy,
+                                         const std::atomic<bool>* cancel) {
+    std::error_code none;
+    const std::string whole = fs::absolute(path, none).lexically_normal().string();
+    scenario::PlanFile file = is_model_config(path)
+                                  ? scenario::usual_plan(std::string(scenario::kConfigPrefix) + whole)
+                                  : scenario::read_plan_file(path);
+    return make_plan(whole, std::move(file), busy, cancel);
+}
+
+std::shared_ptr<const Planned> plan_changed(const Planned& before, const scenario::PlanChange& change,
+                                            const std::function<void()>& busy,
+                                            const std::atomic<bool>* cancel) {
+    return make_plan(before.path, scenario::changed(before.file, change), busy, cancel);
 }
 
 std::shared_ptr<const Document> run_layout(const std::shared_ptr<const Planned>& planned, std::size_t layout,

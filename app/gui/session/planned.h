@@ -38,10 +38,15 @@ struct Planned {
 inline constexpr int64_t kMostFitting = 160, kMostTooLarge = 60;
 
 /// Reads what `meshscope plan --json` wrote and plans what it asks: its own answers may be fewer, or of
-/// another version. `busy` is called now and then meanwhile. Throws what scenario::read_plan_file() and
-/// estimate::plan() throw.
+/// another version. Of a model's configuration (config.json) plans what scenario::usual_plan() asks. `busy`
+/// is called now and then meanwhile. Throws what scenario::read_plan_file() or usual_plan(), and
+/// estimate::plan(), throw.
 std::shared_ptr<const Planned> load_plan(const std::string& path, const std::function<void()>& busy,
                                          const std::atomic<bool>* cancel);
+/// Plans the same with something changed. Throws what scenario::changed() and estimate::plan() throw.
+std::shared_ptr<const Planned> plan_changed(const Planned& before, const scenario::PlanChange& change,
+                                            const std::function<void()>& busy,
+                                            const std::atomic<bool>* cancel);
 
 inline constexpr int32_t kRunWhole = 8;
 /// The modelled run of a layout on the plan's own hardware: its scenario run without data (run::run_dry), two

@@ -74,6 +74,14 @@ void Session::open_layout(const std::shared_ptr<const Planned>& plan, const Open
     add(std::move(fastest));
 }
 
+void Session::change_plan(const std::shared_ptr<const Planned>& plan, const scenario::PlanChange& change) {
+    waiting_.clear();
+    Job job{plan->name};
+    job.plan = plan;
+    job.change = change;
+    start(std::move(job));
+}
+
 void Session::cancel() {
     waiting_.clear();
     if (maker_) maker_->cancel();
@@ -96,7 +104,7 @@ void Session::start(Job job) {
                   : !job_.strategy.empty()             ? job_.strategy
                   : path.filename() == "scenario.toml" ? path.parent_path().filename().string()
                                                        : path.filename().string();
-    shown_.models = job_.plan != nullptr;
+    shown_.models = job_.plan != nullptr && !job_.change;
     std::error_code none;
     if (fs::exists(path, none)) shown_.file = fs::absolute(path, none).string();
     using Maker = BackgroundMaker<Loading, Opened>;
@@ -106,11 +114,10 @@ void Session::start(Job job) {
                                          const std::atomic<bool>* cancel) -> Opened {
             if (job.text) return {run_text(*job.text, progress, cancel), {}};
             if (job.retime) return {retimed(*job.retime, job.what), {}};
+            const auto busy = [&] { progress(0, 0); };
+            if (job.change) return {{}, plan_changed(*job.plan, *job.change, busy, cancel)};
             if (job.plan) return {run_layout(job.plan, job.layout, progress, cancel), {}};
-            if (!job.beside && is_plan_file(job.what))
-                return {{},
-                        load_plan(
-                            job.what, [&] { progress(0, 0); }, cancel)};
+            if (!job.beside && opens_as_plan(job.what)) return {{}, load_plan(job.what, busy, cancel)};
             return {load_document(job.what, folders, progress, cancel, job.strategy, job.resume), {}};
         },
         wake_);

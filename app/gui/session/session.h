@@ -11,6 +11,7 @@
 #include "app/gui/session/actions.h"
 #include "app/gui/session/document_maker.h"
 #include "app/i18n/catalogue.h"
+#include "core/scenario/plan_change.h"
 
 namespace meshscope::session {
 
@@ -69,6 +70,8 @@ class Session {
     void open_retimed(std::shared_ptr<const Document> document, const std::string& profile);
     /// Makes the modelled run of a plan's layout, and beside it that of the plan's first.
     void open_layout(const std::shared_ptr<const Planned>& plan, const OpenLayout& wanted);
+    /// Plans the same model again with something changed.
+    void change_plan(const std::shared_ptr<const Planned>& plan, const scenario::PlanChange& change);
     /// Gives up what is being opened and what waits; news() says so when it has stopped.
     void cancel();
     /// What happened since the last call. Errors are told in `language`.
@@ -83,6 +86,7 @@ class Session {
         std::optional<RunRequest> text = {};          ///< run this; `what` is its name
         std::shared_ptr<const Planned> plan = {};  ///< model its layout number `layout`; `what` is its name
         std::size_t layout = 0;
+        std::optional<scenario::PlanChange> change = {};  ///< plan `plan` again, changed so
     };
     /// What came of a job: one of them.
     struct Opened {

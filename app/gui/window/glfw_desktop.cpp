@@ -116,6 +116,12 @@ bool GlfwWindow::is_heard() {
 
 void GlfwWindow::tell(const std::string& /*text*/) {}
 
+bool GlfwWindow::files_are_seen() {
+    return true;
+}
+
+void GlfwWindow::pick_files() {}
+
 void GlfwWindow::hand_over(const std::string& /*path*/) {}
 
 }  // namespace meshscope::window

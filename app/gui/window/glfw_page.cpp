@@ -18,6 +18,7 @@ EM_JS(void, meshscope_fit_canvas, (), { Module['fitCanvas'](); })
 EM_JS(float, meshscope_pixel_ratio, (), { return window.devicePixelRatio || 1; })
 EM_JS(void, meshscope_copy_text, (const char* text), { Module['copyText'](UTF8ToString(text)); })
 EM_JS(void, meshscope_download, (const char* path), { Module['download'](UTF8ToString(path)); })
+EM_JS(void, meshscope_pick_files, (), { Module['pickFiles'](); })
 EM_JS(void, meshscope_tell, (const char* text), { Module['told'](UTF8ToString(text)); })
 EM_JS(char*, meshscope_link, (const char* words), { return stringToNewUTF8(Module['linkTo'](UTF8ToString(words).split('\n'))); })
 // clang-format on
@@ -46,6 +47,43 @@ extern "C" EMSCRIPTEN_KEEPALIVE void meshscope_scroll(float pixels) {
 /// So many notches of the wheel, up where positive.
 extern "C" EMSCRIPTEN_KEEPALIVE void meshscope_turn(float notches) {
     ImGui::GetIO().MouseWheel += notches;
+}
+
+// What the page's own field for text must know, app/web/typing.js.
+
+namespace {
+
+ImVec2 caret() {
+#if IMGUI_VERSION_NUM < 18700
+    return GImGui->PlatformImePos;
+#else
+    return GImGui->PlatformImeData.InputPos;
+#endif
+}
+
+}  // namespace
+
+/// Whether a field is typed into.
+extern "C" EMSCRIPTEN_KEEPALIVE int meshscope_wants_text() {
+    return GImGui != nullptr && GImGui->IO.WantTextInput ? 1 : 0;
+}
+
+/// Whether what is under the pointer is a field.
+extern "C" EMSCRIPTEN_KEEPALIVE int meshscope_over_field() {
+    return GImGui != nullptr && GImGui->MouseCursor == ImGuiMouseCursor_TextInput ? 1 : 0;
+}
+
+/// Where its caret is, in the canvas's pixels; while one is typed into.
+extern "C" EMSCRIPTEN_KEEPALIVE float meshscope_caret_x() {
+    return caret().x;
+}
+extern "C" EMSCRIPTEN_KEEPALIVE float meshscope_caret_y() {
+    return caret().y;
+}
+
+/// Emscripten's does nothing.
+extern "C" void glfwSetClipboardString(GLFWwindow* /*window*/, const char* text) {
+    meshscope_copy_text(text);
 }
 
 namespace meshscope::window {
@@ -113,6 +151,14 @@ bool GlfwWindow::is_heard() {
 
 void GlfwWindow::tell(const std::string& text) {
     meshscope_tell(text.c_str());
+}
+
+bool GlfwWindow::files_are_seen() {
+    return false;
+}
+
+void GlfwWindow::pick_files() {
+    meshscope_pick_files();
 }
 
 void GlfwWindow::hand_over(const std::string& path) {

@@ -65,6 +65,10 @@ class GlfwWindow {
     static bool is_heard();
     /// What is on show now, as text.
     static void tell(const std::string& text);
+    /// Whether the user sees the files that are written; those of a page are the browser's.
+    static bool files_are_seen();
+    /// Lets the user choose files; they come as if dropped. Only of a page, where no path leads to them.
+    static void pick_files();
     /// A file was written for the user: a page, whose files nobody else sees, gives it as a download.
     static void hand_over(const std::string& path);
 
