@@ -87,7 +87,7 @@ def main():
     html += f'<script type="text/plain" id="glue">{glue}</script>'
     page = (web / "page.html").read_text(encoding="utf-8")
     page = page.replace("@PARTS@", html)
-    for mark, script in (("@TOUCH@", "touch.js"), ("@PAGE@", "page.js")):
+    for mark, script in (("@TOUCH@", "touch.js"), ("@TYPING@", "typing.js"), ("@PAGE@", "page.js")):
         page = page.replace(mark, (web / script).read_text(encoding="utf-8"))
     options.output.parent.mkdir(parents=True, exist_ok=True)
     options.output.write_text(page, encoding="utf-8")

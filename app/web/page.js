@@ -48,7 +48,7 @@ var Module = (function () {
     whole.href = link_to(null);
     strip.hidden = false;
     canvas.addEventListener('wheel', function (event) {
-      if (document.activeElement !== canvas) event.stopImmediatePropagation();
+      if (!keyboard.has_keyboard()) event.stopImmediatePropagation();
     }, true);
     // A finger scrolls the page around it likewise.
     canvas.style.touchAction = 'pan-y';
@@ -179,7 +179,7 @@ var Module = (function () {
   // browser's, and so do F5, Ctrl+W and Ctrl+L, which mean something to everybody there.
   var taken = /^(F1|F2|Arrow.*|Page.*|Home|End|Tab|Backspace)$/, taken_with_control = /^(k|e|z|Enter|Arrow.*|[-+=01])$/i, taken_with_both = /^[cpl]$/i;
   window.addEventListener('keydown', function (event) {
-    if (document.activeElement !== canvas && document.activeElement !== document.body) return;
+    if (!keyboard.has_keyboard() && document.activeElement !== document.body) return;
     var control = event.ctrlKey || event.metaKey;
     if (control ? taken_with_control.test(event.key) || (event.shiftKey && taken_with_both.test(event.key)) : taken.test(event.key)) event.preventDefault();
   }, true);
@@ -199,10 +199,19 @@ var Module = (function () {
     };
     return gl;
   };
+  var keyboard = typing(canvas, {
+    wants_text: function () { return module.running && module._meshscope_wants_text(); },
+    caret: function () {
+      var ratio = window.devicePixelRatio || 1, box = canvas.getBoundingClientRect();
+      return [box.left + module._meshscope_caret_x() / ratio, box.top + module._meshscope_caret_y() / ratio];
+    }
+  });
   var zoom_a_notch = 1.25;  // app/gui/panels/views/timeline.cpp
   touch(canvas, {
     // In a course page the first finger is the page's, until a tap has given the canvas the keyboard.
-    takes: function () { return module.running && (!embedded || document.activeElement === canvas); },
+    takes: function () { return module.running && (!embedded || keyboard.has_keyboard()); },
+    over_field: function () { return module._meshscope_over_field(); },
+    type: keyboard.open,
     scrolls: function () { return module._meshscope_scrolls(); },
     drags: function () { return module._meshscope_drags(); },
     scroll: function (pixels) { module._meshscope_scroll(pixels); },
@@ -280,6 +289,7 @@ var Module = (function () {
     },
     drew: function () {
       ++module.marks.frames;
+      keyboard.follow();
       if (module.running) return;
       module.running = true;
       module.marks.frames = 1;
@@ -302,9 +312,30 @@ var Module = (function () {
       if (navigator.clipboard) navigator.clipboard.writeText(text).catch(old_way);
       else old_way();
     },
+    // A paragraph a line, and those that stay are left alone: a screen reader reads what is new.
     told: function (text) {
-      var told = document.getElementById('told');
-      if (told.textContent !== text) told.textContent = text;
+      var told = document.getElementById('told'), lines = text.split('\n').filter(Boolean), same = 0, after = 0;
+      var old = Array.from(told.children), words = old.map(function (line) { return line.textContent; });
+      while (same < Math.min(old.length, lines.length) && words[same] === lines[same]) ++same;
+      while (after < Math.min(old.length, lines.length) - same && words[old.length - 1 - after] === lines[lines.length - 1 - after]) ++after;
+      old.slice(same, old.length - after).forEach(function (line) { line.remove(); });
+      var next = told.children[same] || null;
+      lines.slice(same, lines.length - after).forEach(function (line) {
+        told.insertBefore(document.createElement('p'), next).textContent = line;
+      });
+    },
+    // As if they were dropped.
+    pickFiles: function () {
+      var chooser = document.createElement('input');
+      chooser.type = 'file';
+      chooser.multiple = true;
+      chooser.onchange = function () {
+        var chosen = new DataTransfer();
+        Array.from(chooser.files).forEach(function (file) { chosen.items.add(file); });
+        canvas.dispatchEvent(new DragEvent('drop', { dataTransfer: chosen, bubbles: true, cancelable: true }));
+        canvas.focus();
+      };
+      chooser.click();
     },
     linkTo: link_to,
     download: function (path) {

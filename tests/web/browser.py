@@ -110,6 +110,7 @@ class Browser:
         self.call("Input.dispatchKeyEvent", type="keyDown", **common, **text)
         self.frames(2)
         self.call("Input.dispatchKeyEvent", type="keyUp", **common)
+        self.frames(2)
 
     @contextlib.contextmanager
     def held(self, key):

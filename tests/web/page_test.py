@@ -109,15 +109,7 @@ def lesson(browser, file, pictures):
 def runs(browser, file, pictures):
     page = Page(browser, file, "lesson=hsdp&step=1")
     page.until("the lesson is open", opened)
-    page.press("open_sandbox")
-    page.press("sandbox.at.mesh.shape")
-    page.until("a field to type in", lambda s: s["typing"])
-    with browser.held("Control"):
-        browser.key("a", modifiers=2)
-    for letter in "1, 4":
-        browser.key(letter)
-    browser.key("Enter")
-    page.until("what was typed", lambda s: "[1, 4]" in s["sandbox"]["text"])
+    change_mesh(page)
     page.press("sandbox.at.run")
     state = page.until("a run of one's own", lambda s: len(s["runs"]) == 2 and not s["running"])
     check("a changed scenario really runs", state["front"] == 1)
@@ -279,16 +271,82 @@ def kept(browser, file, pictures):
     browser.picture(pictures / "welcome.png")
 
 
+    page = Page(browser, file, "lesson=hsdp&step=1&lang=en")
+    page.until("the lesson is open", opened)
+    change_mesh(page)
+    page = Page(browser, file, "lang=en")
+    text = page.until("a word on what was not saved", lambda s: s["toast"])["toast"]
+    check("edits are kept, and where to find them is told", "kept in this browser" in text and "/" not in text)
+    page = Page(browser, file, "lang=en")
+    check("it is told once", page.state()["toast"] is None)
+
+
+def typed(browser, file, pictures):
+    browser.has_touch()
+    page = Page(browser, file, "lesson=hsdp&lang=en&reduced-motion&step=4")
+    state = page.until("the lesson is open", opened)
+    x, y, width, height = state["boxes"]["prefetched.number"]
+    middle = (x + width / 2, y + height / 2)
+    active = "document.activeElement.id"
+
+    def answer(what, expected):
+        browser.key("Enter")
+        page.until(what, lambda s: s["quizzes"]["prefetched"]["missed"] == expected)
+        print(f"ok      {what}")
+
+    browser.fingers("touchStart", middle)
+    browser.fingers("touchEnd")
+    check("a tap on a field asks for the keyboard at once", browser.evaluate(active) == "typing")
+    page.until("a field to type in", lambda s: s["typing"])
+    browser.call("Input.insertText", text="41")
+    answer("what a touch screen's keyboard writes arrives", "41")
+    browser.evaluate("""(() => {
+      const text = new DataTransfer();
+      text.setData('text', '77');
+      document.activeElement.dispatchEvent(new ClipboardEvent('paste', {clipboardData: text, bubbles: true, cancelable: true}));
+    })()""")
+    answer("what is pasted arrives", "77")
+    browser.key("5")
+    browser.key("8")
+    answer("what is typed arrives once", "58")
+    with browser.held("Control"):
+        browser.key("k", modifiers=2)
+    page.until("the palette", lambda s: s["palette"] and s["typing"])
+    browser.wait(f"{active} === 'typing'")
+    browser.call("Input.imeSetComposition", text="liu shui", selectionStart=8, selectionEnd=8)
+    browser.frames(3)
+    browser.call("Input.insertText", text="流水")
+    browser.frames(3)
+    browser.picture(pictures / "typed.png")
+    browser.key("Escape")
+    page.until("the palette is closed", lambda s: not s["palette"])
+    browser.wait(f"{active} === 'canvas'")
+    print("ok      after a field the window has the keyboard again")
+
+
+def change_mesh(page):
+    """In the sandbox: two replicas of two ranks become one of four."""
+    page.press("open_sandbox")
+    page.press("sandbox.at.mesh.shape")
+    page.until("a field to type in", lambda s: s["typing"])
+    with page.browser.held("Control"):
+        page.browser.key("a", modifiers=2)
+    for letter in "1, 4":
+        page.browser.key(letter)
+    page.browser.key("Enter")
+    page.until("what was typed", lambda s: "[1, 4]" in s["sandbox"]["text"])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("page", type=pathlib.Path)
     parser.add_argument("--pictures", type=pathlib.Path, default=pathlib.Path("out/web/pictures"))
-    parser.add_argument("--only", choices=["lesson", "runs", "files", "exported", "hosted", "touched", "wheeled", "kept"])
+    parser.add_argument("--only", choices=["lesson", "runs", "files", "exported", "hosted", "touched", "wheeled", "kept", "typed"])
     options = parser.parse_args()
     options.pictures.mkdir(parents=True, exist_ok=True)
     file = options.page.resolve()
     failed = 0
-    for case in (lesson, runs, files, exported, hosted, touched, wheeled, kept) if not options.only else [globals()[options.only]]:
+    for case in (lesson, runs, files, exported, hosted, touched, wheeled, kept, typed) if not options.only else [globals()[options.only]]:
         allowed.clear()
         with Browser() as browser:
             try:

@@ -105,6 +105,12 @@ std::vector<std::string> letters(const std::string& text) {
     return out;
 }
 
+std::string without_marks(const std::string& text) {
+    std::string plain;
+    for (const Span& span : parse_inline(text)) plain += span.text;
+    return plain;
+}
+
 std::vector<std::string> break_pieces(const std::string& text) {
     std::vector<std::string> pieces;
     bool glue = true;  // the next letter may not start a piece

@@ -15,6 +15,8 @@ struct Span {
 
 /// Reads the few marks that lessons use: **strong**, `code`, [words](link). Everything else is plain.
 std::vector<Span> parse_inline(const std::string& text);
+/// The words alone.
+std::string without_marks(const std::string& text);
 
 /// Cuts text where a line may break: after spaces, and round each Chinese character, but never before a
 /// closing mark (，。！？：；、）」”). Pieces are words, single spaces, characters with their closing marks,

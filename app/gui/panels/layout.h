@@ -27,12 +27,12 @@ struct LayoutWishes {
 
 /// Columns 300 | 656 | 324 at 1280, 372 | 804 | 424 at 1600, 420 | 1032 | 468 at 1920, 460 | … | 520 at most;
 /// under 1180 the facts are a drawer; where less than 400 are left in height there is no lower part. Under
-/// 820 there is one column: the scene, the lesson below it, then the controls, or, where it is too low for
+/// 900 there is one column: the scene, the lesson below it, then the controls, or, where it is too low for
 /// that, the lesson folds.
 Layout arrange(float width, float height, const LayoutWishes& wishes);
 
 inline constexpr float kTopBar = 52, kTransport = 120, kLowTransport = 72, kSplitter = 8, kFoot = 72,
-                       kLeastCentre = 400, kOneColumn = 820, kLeastColumn = 520, kWideScene = 1200,
+                       kLeastCentre = 400, kOneColumn = 900, kLeastColumn = 520, kWideScene = 1200,
                        kMostBanner = 0.45F, kLeastBanner = 320;
 
 }  // namespace meshscope::panels

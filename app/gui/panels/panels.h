@@ -27,6 +27,8 @@ void show_first_change(Memory& memory);
 void live_panel(Ui& ui, Memory& memory, Rect box);
 /// One quiz card at (x, y); returns the y below it.
 float quiz_card(Ui& ui, Memory& memory, const session::QuizCard& quiz, float x, float y, float w);
+/// The same in words: the question, its choices, and what became of the guess.
+std::string quiz_told(const Ui& ui, const Memory& memory, const session::QuizCard& quiz);
 void transport(Ui& ui, Memory& memory, Rect box);
 /// What has just happened at the cursor (session::shown_beat), in sentences: the whole one, without the other
 /// ranks, and in a few words; none where nothing has.
@@ -66,7 +68,7 @@ void export_sheet(Ui& ui, Memory& memory, Rect box);
 /// Everything that the view and its facts tell, as text.
 std::string view_as_text(Ui& ui, Memory& memory);
 /// All of what is on show as text, for those who have it read to them: what went wrong, why a block cannot be
-/// moved, the lesson's step, the view; without a document the lessons.
+/// moved, the lesson's step and its questions, the view; without a document the lessons.
 std::string told(Ui& ui, Memory& memory);
 void toast(Ui& ui, Rect box);
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "app/gui/panels/inline_text.h"
 #include "app/gui/panels/panels.h"
 #include "app/gui/panels/rich_text.h"
 #include "core/scenario/evaluate.h"
@@ -228,11 +229,39 @@ float unanswered(Ui& ui, Memory& memory, const QuizCard& quiz, const QuizState& 
     return y + 40;
 }
 
+QuizState state_of(const Ui& ui, const QuizCard& quiz) {
+    const auto found = ui.state.quizzes.find(quiz.id);
+    return found != ui.state.quizzes.end() ? found->second : QuizState{};
+}
+
 }  // namespace
 
+std::string quiz_told(const Ui& ui, const Memory& memory, const QuizCard& quiz) {
+    const QuizState state = state_of(ui, quiz);
+    std::string text;
+    const auto line = [&](const std::string& words) {
+        if (!words.empty()) text += without_marks(words) + '\n';
+    };
+    line(ui.say(state.revealed ? "ui.quiz.revealed" : "ui.quiz.guess_first"));
+    line(ui.pick(quiz.question));
+    for (std::size_t i = 0; i < quiz.choices.size(); ++i)
+        line(std::to_string(i + 1) + ". " + ui.pick(quiz.choices[i].text));
+    const Told told = told_of(memory, quiz, state);
+    if (told.what == Told::What::missed)
+        line(ui.say("ui.quiz.missed", {{"guess", in_words(ui, quiz, state.missed)}}));
+    if (told.what == Told::What::unreadable) line(ui.say("lesson.unreadable." + quiz.kind));
+    if (told.what == Told::What::answer)
+        line(ui.say("ui.quiz.verdict", {{"guess", in_words(ui, quiz, state.guess)},
+                                        {"answer", in_words(ui, quiz, quiz.answer)}}));
+    const bool is_wrong =
+        told.what == Told::What::missed || (state.revealed && !session::right_answer(quiz, state.guess));
+    if ((is_wrong || state.hint_shown) && !state.guess.empty()) line(hint_for(ui, quiz, state.guess));
+    if (state.revealed) line(ui.pick(quiz.reveal));
+    return text;
+}
+
 float quiz_card(Ui& ui, Memory& memory, const QuizCard& quiz, float x, float y, float w) {
-    const auto found = ui.state.quizzes.find(quiz.id);
-    const QuizState state = found != ui.state.quizzes.end() ? found->second : QuizState{};
+    const QuizState state = state_of(ui, quiz);
     // The card's height is known after its content, so the frame is drawn below in a channel of its own.
     ImDrawListSplitter layers;
     layers.Split(ui.draw, 2);

@@ -8,22 +8,12 @@
 #include "app/gui/panels/ui.h"
 
 namespace meshscope::panels {
-namespace {
-
-/// A lesson's text without its marks.
-std::string without_marks(const std::string& text) {
-    std::string plain;
-    for (const Span& span : parse_inline(text)) plain += span.text;
-    return plain;
-}
-
-}  // namespace
-
 std::string told(Ui& ui, Memory& memory) {
     std::string text;
     const auto line = [&](const std::string& words) { text += words + '\n'; };
     if (ui.state.error)
         for (const std::string& each : ui.state.error->lines) line(each);
+    if (ui.state.toast) line(ui.state.toast->text);
     if (!ui.state.document && ui.state.plan) return text + plan_told(ui);
     if (!ui.state.document) {
         for (const session::LessonCard& card : ui.state.offers) line(ui.pick(card.title));
@@ -35,6 +25,8 @@ std::string told(Ui& ui, Memory& memory) {
     if (at < steps.size()) {
         line(ui.pick(steps[at].title));
         line(without_marks(ui.pick(steps[at].body)));
+        for (const session::QuizCard& quiz : ui.state.document->quizzes)
+            if (quiz.step == steps[at].id) text += quiz_told(ui, memory, quiz);
     }
     return text + view_as_text(ui, memory);
 }
