@@ -8,6 +8,7 @@
 #include "app/gui/main/stage.h"
 #include "app/gui/session/lesson_pictures.h"
 #include "app/gui/session/lessons.h"
+#include "app/gui/session/open_runs.h"
 #include "app/gui/session/runner.h"
 #include "app/gui/session/session.h"
 #include "harness.h"
@@ -306,6 +307,18 @@ TEST_CASE("a new mesh takes whole sizes of at most 64 ranks") {
     app.type("99");
     app.frames(2);
     CHECK_FALSE(app.has_widget("new_mesh"));  // a disabled button is none that Tab reaches
+}
+
+TEST_CASE("a lesson is the same whichever of its names opened it") {
+    session::AppState state;
+    session::LessonCard card;
+    card.id = id_of("63_hsdp");
+    state.offers = {card};
+    for (const std::string& name : {std::string("hsdp"), std::string("63"), card.id})
+        session::remember_opened(state, name, "63_hsdp");
+    CHECK(state.remembered.recent == std::vector<session::Recent>{{card.id, "63_hsdp"}});
+    session::remember_opened(state, "/somewhere/hsdp", "hsdp");
+    CHECK(state.remembered.recent.front().path == "/somewhere/hsdp");
 }
 
 TEST_CASE("in a page, where paths name no file, a dialog chooses them, also while a run is open") {

@@ -147,7 +147,9 @@ class Browser:
         self.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=5)
 
     def picture(self, path):
-        pathlib.Path(path).write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
+        data = base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
+        pathlib.Path(path).write_bytes(data)
+        return data
 
     def console(self):
         """What was written to the console so far, exceptions included."""

@@ -2,6 +2,7 @@
 """Opens out/web/meshscope.html from the disk in a headless Chromium and uses it as a reader does: a lesson, its steps, a run of
 one's own, ranks held, the other language, files out and in. Says what it measured. Needs nothing beyond Debian's chromium."""
 import argparse
+import base64
 import functools
 import http.server
 import json
@@ -281,6 +282,37 @@ def kept(browser, file, pictures):
     check("it is told once", page.state()["toast"] is None)
 
 
+def pictured(browser, file, pictures):
+    """A picture that the window writes is what is on the screen: also scrolled, and with a question's numbers left out."""
+    page = Page(browser, file, "lesson=hsdp&lang=en&reduced-motion&step=4")
+    page.until("the lesson is open", opened)
+    browser.wheel(100, 300, 100)
+    browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=60)
+    browser.frames(10)
+    seen = base64.b64encode(browser.picture(pictures / "seen.png")).decode()
+    page.press("export")
+    page.press("export_go")
+    end = time.monotonic() + 60
+    while not (found := list(browser.downloads.glob("*.png"))) and time.monotonic() < end:
+        time.sleep(0.1)
+    written = base64.b64encode(found[0].read_bytes()).decode()
+    differing = browser.evaluate(f"""(async () => {{
+      const pixels = async text => {{
+        const bytes = Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
+        const image = await createImageBitmap(new Blob([bytes], {{type: 'image/png'}}));
+        const canvas = new OffscreenCanvas(image.width, image.height).getContext('2d');
+        canvas.drawImage(image, 0, 0);
+        return canvas.getImageData(0, 0, image.width, image.height).data;
+      }};
+      const [a, b] = [await pixels('{seen}'), await pixels('{written}')];
+      if (a.length !== b.length) return 1;
+      let differing = 0;
+      for (let i = 0; i < a.length; ++i) differing += Math.abs(a[i] - b[i]) > 8;
+      return differing / a.length;
+    }})()""")
+    check(f"a picture shows what is on the screen ({100 * differing:.2f} % differ)", differing < 0.002)
+
+
 def typed(browser, file, pictures):
     browser.has_touch()
     page = Page(browser, file, "lesson=hsdp&lang=en&reduced-motion&step=4")
@@ -341,12 +373,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("page", type=pathlib.Path)
     parser.add_argument("--pictures", type=pathlib.Path, default=pathlib.Path("out/web/pictures"))
-    parser.add_argument("--only", choices=["lesson", "runs", "files", "exported", "hosted", "touched", "wheeled", "kept", "typed"])
+    parser.add_argument("--only", choices=["lesson", "runs", "files", "exported", "hosted", "touched", "wheeled", "kept", "pictured", "typed"])
     options = parser.parse_args()
     options.pictures.mkdir(parents=True, exist_ok=True)
     file = options.page.resolve()
     failed = 0
-    for case in (lesson, runs, files, exported, hosted, touched, wheeled, kept, typed) if not options.only else [globals()[options.only]]:
+    for case in (lesson, runs, files, exported, hosted, touched, wheeled, kept, pictured, typed) if not options.only else [globals()[options.only]]:
         allowed.clear()
         with Browser() as browser:
             try:

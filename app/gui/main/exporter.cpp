@@ -11,6 +11,7 @@
 
 #include "app/gui/main/drawn_svg.h"
 #include "app/gui/main/fade.h"
+#include "app/gui/main/seen_picture.h"
 #include "app/gui/main/stage.h"
 #include "app/gui/main/storyboard.h"
 #include "app/gui/main/words.h"
@@ -42,20 +43,6 @@ class WithContext {
     ImGuiContext* before_;
 };
 
-/// What is open in front of the view is no part of an export of it.
-session::AppState without_overlays(session::AppState state) {
-    state.uncovered = true;
-    state.playing = state.palette = state.key_sheet = state.copy_view = false;
-    state.glide.reset();
-    state.export_sheet.reset();
-    state.exporting.reset();
-    state.toast.reset();
-    state.error.reset();
-    state.loading.reset();
-    state.refused_move.reset();
-    return state;
-}
-
 }  // namespace
 
 ExportKind export_kind(const std::string& path) {
@@ -67,6 +54,7 @@ struct Exporter::Impl {
     Impl(ExportJob wanted, const i18n::Catalogue& texts)
         : job(std::move(wanted)), catalogue(texts), kind(export_kind(job.path)) {
         job.state = without_overlays(std::move(job.state));
+        job.state.uncovered = !job.masked;
     }
 
     /// Apart from the constructor, so that what throws here is taken down in the right context.

@@ -27,6 +27,7 @@ struct ExportJob {
     session::AppState state;         ///< what is seen: documents, view, cursor, theme, language
     int width = 1280, height = 720;  ///< pixels of the picture
     float content_scale = 1;         ///< of the display it was seen on
+    bool masked = false;             ///< what an open question asks for is left out, as the window does
     int64_t from_ns = 0, to_ns = 0;  ///< of a film: where the cursor goes
     std::optional<trace::StepRange> steps;  ///< of a page: those alone; nothing: all
     bool tour = false;               ///< a film of the lesson's steps instead (storyboard.h)

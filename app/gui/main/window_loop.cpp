@@ -15,6 +15,7 @@
 #include "app/gui/main/exporter.h"
 #include "app/gui/main/first_actions.h"
 #include "app/gui/main/kept_settings.h"
+#include "app/gui/main/seen_picture.h"
 #include "app/gui/main/stage.h"
 #include "app/gui/main/state_dump.h"
 #include "app/gui/main/words.h"
@@ -25,8 +26,10 @@
 #include "app/gui/session/runner.h"
 #include "app/gui/session/session.h"
 #include "app/gui/window/glfw_window.h"
+#include "app/gui/window/png.h"
 #include "app/i18n/error_text.h"
 #include "core/base/error.h"
+#include "core/base/replace_file.h"
 
 namespace meshscope::gui {
 namespace {
@@ -71,7 +74,7 @@ class WindowLoop::Loop {
             // What was dropped on a page went with it.
             std::erase_if(kept_.now.remembered.recent, [](const session::Recent& each) {
                 std::error_code none;
-                return !std::filesystem::exists(each.path, none);
+                return each.path.starts_with('/') && !std::filesystem::exists(each.path, none);
             });
         }
         for (const session::Action& action : session::start_actions(kept_.now)) stage_.act(action);
@@ -350,12 +353,14 @@ class WindowLoop::Loop {
         std::error_code none;
         if (!wanted.replace && std::filesystem::exists(wanted.path, none))
             return stage_.act(session::AskReplace{wanted.path});
+        if (export_kind(wanted.path) == ExportKind::png) return write_picture(wanted.path);
         const session::AppState& s = stage_.state();
         ExportJob job;
         job.path = wanted.path;
         job.state = s;
         window_.size(job.width, job.height);
         job.content_scale = window_.content_scale();
+        job.masked = export_kind(wanted.path) == ExportKind::svg;  // as it is seen; films have no questions
         // A film's width and height must be even.
         job.width -= job.width % 2;
         job.height -= job.height % 2;
@@ -374,6 +379,28 @@ class WindowLoop::Loop {
         }
     }
 
+    /// At once, since the window itself draws it.
+    void write_picture(const std::string& wanted) {
+        try {
+            const std::string path = file_to_write(std::filesystem::absolute(wanted).string());
+            stage_.act(session::ShowExporting{session::Exporting{path, 0, 1}});
+            int width = 0, height = 0;
+            window_.size(width, height);
+            replace_file(
+                path, window::png_bytes(seen_picture(stage_, host_, width, height, window_.content_scale())));
+            written(path);
+        } catch (const std::exception& error) {
+            end_export();
+            show(error);
+        }
+    }
+
+    void written(const std::string& path) {
+        end_export();
+        window::GlfwWindow::hand_over(path);
+        tell({"ui.export.written", {{"path", path}}});
+    }
+
     /// One frame of the export between two of the window's.
     void export_frame() {
         if (!exporter_) return;
@@ -382,11 +409,7 @@ class WindowLoop::Loop {
             session::Exporting now = stage_.state().exporting.value_or(session::Exporting{});
             now.done = exporter_->done();
             stage_.act(session::ShowExporting{now});
-            if (!whole) return;
-            const std::string path = now.path;
-            end_export();
-            window::GlfwWindow::hand_over(path);
-            tell({"ui.export.written", {{"path", path}}});
+            if (whole) written(std::string(now.path));
         } catch (const std::exception& error) {
             end_export();
             show(error);

@@ -4,9 +4,11 @@
 #include <utility>
 
 #include "app/gui/session/cursor_moves.h"
+#include "app/gui/session/lessons.h"
 #include "app/gui/session/moved_block.h"
 #include "app/gui/session/sandbox_actions.h"
 #include "app/gui/view/compare_figures.h"
+#include "core/scenario/lesson.h"
 #include "core/trace/simulated.h"
 
 namespace meshscope::session {
@@ -162,9 +164,13 @@ void put_in_front(AppState& s, std::shared_ptr<const Document> document) {
 
 void remember_opened(AppState& s, const std::string& path, const std::string& name) {
     if (path.empty()) return;
+    // A lesson is one thing, whichever of its names opened it.
+    const auto card = std::ranges::find_if(
+        s.offers, [&](const LessonCard& each) { return scenario::names_lesson(path, folder_of(each.id)); });
+    const std::string opens = card != s.offers.end() ? card->id : path;
     std::vector<Recent>& recent = s.remembered.recent;
-    std::erase_if(recent, [&](const Recent& r) { return r.path == path; });
-    recent.insert(recent.begin(), {path, name});
+    std::erase_if(recent, [&](const Recent& r) { return r.path == opens; });
+    recent.insert(recent.begin(), {opens, name});
     if (recent.size() > kMostRecent) recent.resize(kMostRecent);
 }
 

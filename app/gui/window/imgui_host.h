@@ -60,6 +60,8 @@ class GlHost final : public ImGuiHost {
     ~GlHost() override;
     void begin(int width, int height, float delta_s) override;
     Looks* looks() override { return looks_.get(); }
+    /// In the frames that follow the pointer is nowhere.
+    void ignore_pointer(bool so) { ignores_pointer_ = so; }
     /// Draws onto the bound target after clearing it with the theme's scene colour.
     void draw(ImDrawData* data, int width, int height, Rgb clear) const;
 
@@ -73,7 +75,7 @@ class GlHost final : public ImGuiHost {
 
   private:
     GLFWwindow* window_ = nullptr;
-    bool attached_ = false;
+    bool attached_ = false, ignores_pointer_ = false;
     std::unique_ptr<Looks> looks_;
 };
 
