@@ -43,7 +43,7 @@ TEST_CASE("what the command line asks wrongly is told before anything runs, with
     const auto step = run_without_display({"63", "--render", folder.file("a"), "--step", "99"}, folder);
     INFO(step.second);
     CHECK(step.first == 2);
-    CHECK(step.second.find("--step cannot be 99; this lesson has the steps 1 to ") != std::string::npos);
+    CHECK(step.second.find("--step cannot be 99; this lesson has the steps 1 to 11") != std::string::npos);
     CHECK_FALSE(fs::exists(folder.path / "a"));
 
     fs::copy(lesson, folder.path / "lesson");

@@ -157,21 +157,26 @@ void add_parts(Document& document, const scenario::LessonText& en, const scenari
              {numbers.fill(marked(en.introduction)), numbers.fill(marked(zh.introduction))}});
 }
 
+struct LastStep {
+    const char* part;
+    scenario::LessonSection scenario::LessonText::*section;
+};
+constexpr LastStep kLastSteps[] = {{"break", &scenario::LessonText::to_break},
+                                   {"change", &scenario::LessonText::to_change},
+                                   {"summary", &scenario::LessonText::summary}};
+
 /// What to break, what to change and the summary: steps of their own, beside the last step's picture.
 void add_last_steps(Document& document, const scenario::LessonText& en, const scenario::LessonText& zh,
                     const Numbers& numbers) {
-    const auto add = [&](const char* part, const scenario::LessonSection& in_en,
-                         const scenario::LessonSection& in_zh) {
-        if (in_en.line == 0 && in_zh.line == 0) return;
+    for (const LastStep& each : kLastSteps) {
+        const scenario::LessonSection &in_en = en.*each.section, &in_zh = zh.*each.section;
+        if (in_en.line == 0 && in_zh.line == 0) continue;
         LessonStep step = document.steps.back();
-        step.id = step.part = part;
+        step.id = step.part = each.part;
         step.title = {in_en.heading, in_zh.heading};
         step.body = {numbers.fill(marked(in_en.paragraphs)), numbers.fill(marked(in_zh.paragraphs))};
         document.steps.push_back(std::move(step));
-    };
-    add("break", en.to_break, zh.to_break);
-    add("change", en.to_change, zh.to_change);
-    add("summary", en.summary, zh.summary);
+    }
 }
 
 std::vector<FailedCheck> checks_that_fail(const Scenario& scenario, const trace::TraceDatabase& database) {
@@ -251,6 +256,12 @@ std::optional<Scenario> scenario_of(const trace::RunInfo& info) {
 }
 
 }  // namespace
+
+int32_t steps_after(const scenario::LessonText& en, const scenario::LessonText& zh) {
+    return static_cast<int32_t>(std::ranges::count_if(kLastSteps, [&](const LastStep& each) {
+        return (en.*each.section).line > 0 || (zh.*each.section).line > 0;
+    }));
+}
 
 void set_clocks(Document& document) {
     const trace::Trace& trace = *document.trace;

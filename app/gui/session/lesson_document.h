@@ -1,11 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "app/gui/session/document.h"
+#include "core/scenario/lesson.h"
 #include "core/scenario/scenario.h"
 #include "core/trace/trace.h"
 
@@ -21,6 +23,9 @@ std::shared_ptr<const Document> make_document(std::shared_ptr<const trace::Trace
                                               const scenario::Scenario* scenario,
                                               const std::map<std::string, std::string>& variants = {},
                                               const time::Profile* hardware = nullptr);
+
+/// How many steps such a document has behind the lesson's own: what to break, what to change, the summary.
+int32_t steps_after(const scenario::LessonText& en, const scenario::LessonText& zh);
 
 /// Plays the document's record again under its hardware: both clocks of one whose times were not measured. Of
 /// a dry run some ranks may stand for all. Throws what time::modelled() throws.

@@ -251,9 +251,12 @@ Preview preview(const std::string& what, const LessonFolders& folders) {
     if (is_trace_file(what) || run::is_schedule_file(what) || opens_as_plan(what)) return {{what}, {}};
     const scenario::Scenario scenario = scenario::read_scenario(scenario_file(what, folders));
     const std::string folder = scenario.folder.empty() ? "." : scenario.folder;
+    auto steps = static_cast<int32_t>(scenario.steps_of_lesson.size());
+    if (steps > 0)
+        steps += steps_after(scenario::read_lesson(folder, "en"), scenario::read_lesson(folder, "zh"));
     return {{scenario.path, scenario.model_config, scenario.weights, scenario.data_file,
              folder + "/lesson.en.md", folder + "/lesson.zh.md"},
-            static_cast<int32_t>(scenario.steps_of_lesson.size())};
+            steps};
 }
 
 std::shared_ptr<const Document> load_document(const std::string& what, const LessonFolders& folders,
