@@ -287,7 +287,7 @@ TEST_CASE("a dropped plan is known by what is in it, and is laid beside nothing"
     CHECK(session::preview(path, {}).inputs == std::vector<std::string>{path});
     CHECK(test::thrown_id([&] { static_cast<void>(session::load_document(path, {}, nullptr)); }) ==
           "app.plan_alone");
-    const std::string other = folder.write("other.json", "{\"model_type\": \"llama\"}");
+    const std::string other = folder.write("other.json", "{\"parameters\": \"llama\"}");
     CHECK(session::look_at_drop(other).kind == session::Dropped::Kind::nothing);
 }
 

@@ -129,7 +129,7 @@ TEST_CASE("playing comes to all that ends, rests there for a moment and says wha
     CHECK_FALSE(shown_beat(m.state));
 }
 
-TEST_CASE("a lesson's call is played to its end; playing once more goes on") {
+TEST_CASE("a lesson's call is played to its end, and playing once more goes on") {
     Machine m = with_lesson();
     const auto& steps = m.state.document->steps;
     const auto step = std::find_if(steps.begin(), steps.end(), [](const session::LessonStep& one) {

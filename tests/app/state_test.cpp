@@ -257,6 +257,7 @@ TEST_CASE("a selected event is let go when the cursor leaves it, by keys, by pla
     for (int i = 0; i < 100000 && m.state.playing && m.state.cursor.t_ns <= at.end_ns; ++i) {
         CHECK(pinned());
         m.act(Tick{0.001});
+        if (!m.state.playing) m.act(TogglePlay{});  // it stops where a lesson's call ends
     }
     CHECK_FALSE(pinned());
     m.act(TogglePlay{});

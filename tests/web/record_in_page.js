@@ -44,5 +44,6 @@ world.removeRunDependency = () => {
     if (!process.exitCode) console.log('fine');
   });
 };
+world.typing = () => ({ has_keyboard: () => true, follow: nothing, open: nothing });
 for (const each of [require('path').join(require('path').dirname(script), 'touch.js'), script]) vm.runInContext(fs.readFileSync(each, 'utf8'), world);
 world.Module.preRun[0]();

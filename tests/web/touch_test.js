@@ -2,13 +2,13 @@
 // is wrong, and ends with 1 then. Usage: node touch_test.js touch.js
 'use strict';
 const fs = require('fs'), vm = require('vm');
-let said = [], handlers = {}, timers = [], frames = [], scrolls = false, takes = true, drags = false;
+let said = [], handlers = {}, timers = [], frames = [], scrolls = false, takes = true, drags = false, field = false;
 const canvas = { focus() {}, dispatchEvent(event) { said.push(`${event.type} ${event.clientX},${event.clientY}`); } };
 const world = { Math, window: { addEventListener(kind, act) { handlers[kind] = act; } }, MouseEvent: function (type, how) { Object.assign(this, how, { type }); },
   setTimeout: act => timers.push(act), clearTimeout: () => { timers = []; }, requestAnimationFrame: act => frames.push(act) };
 vm.createContext(world);
 vm.runInContext(fs.readFileSync(process.argv[2], 'utf8'), world);
-world.touch(canvas, { takes: () => takes, scrolls: () => scrolls, drags: () => drags, scroll: pixels => said.push(`scroll ${pixels}`), zoom: factor => said.push(`zoom ${factor.toFixed(2)}`) });
+world.touch(canvas, { takes: () => takes, scrolls: () => scrolls, drags: () => drags, over_field: () => field, type: () => said.push('keyboard'), scroll: pixels => said.push(`scroll ${pixels}`), zoom: factor => said.push(`zoom ${factor.toFixed(2)}`) });
 
 let prevented = 0, stopped = 0;
 function send(kind, ...fingers) {
@@ -24,6 +24,12 @@ send('touchstart', [10, 20]);
 send('touchmove', [12, 20]);
 send('touchend');
 expect('a tap', 'mousemove 10,20; mousedown 10,20; mouseup 10,20');
+
+field = true;
+send('touchstart', [10, 20]);
+send('touchend');
+expect('a tap on a field', 'mousemove 10,20; mousedown 10,20; keyboard; mouseup 10,20');
+field = false;
 
 send('touchstart', [10, 20]);
 send('touchmove', [30, 20]);

@@ -356,6 +356,7 @@ void write_settings(const std::string& path, const Settings& settings) {
 std::string document_key(const Document& document) {
     std::error_code error;
     if (document.plan) return "";  // many layouts have one name
+    if (!document.steps.empty()) return document.name;  // a lesson, whichever of its names opened it
     if (document.path.empty() || !fs::exists(document.path, error)) return document.name;
     return fs::weakly_canonical(fs::absolute(document.path, error), error).string();
 }
