@@ -234,8 +234,8 @@ int stepper(Ui& ui, Memory& memory, const std::string& id, Rect box, const std::
     };
     const float side = std::min(box.h, kStepperEnd);
     int way = 0;
-    if (end(".less", {box.x, box.y, side, side}, Icon::previous, can_less)) way = -1;
-    if (end(".more", {box.x + box.w - side, box.y, side, side}, Icon::next, can_more)) way = 1;
+    if (end(".less", {box.x, box.y, side, box.h}, Icon::previous, can_less)) way = -1;
+    if (end(".more", {box.x + box.w - side, box.y, side, box.h}, Icon::next, can_more)) way = 1;
     ui.text({box.x + side, box.y, box.w - 2 * side, box.h}, value, Face::mono, Token::text, Align::centre);
     return way;
 }
