@@ -89,11 +89,17 @@ const std::string* own_text(const Catalogue& texts, const std::string& id, const
     return is_type ? texts.find("type." + *word, language) : nullptr;
 }
 
-/// A list that was cut short ends in a Chinese word, which no space parts from another.
-bool has_needless_space(const std::string& before, std::string_view after) {
-    const auto is_chinese = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
-    return after.size() > 1 && after[0] == ' ' && is_chinese(after[1]) && !before.empty() &&
-           is_chinese(before.back());
+/// Whether the letter that begins at `at` is Chinese, or one of its signs: three bytes from U+3000 on.
+bool is_chinese(std::string_view text, std::size_t at) {
+    if (at + 2 >= text.size()) return false;
+    const auto lead = static_cast<unsigned char>(text[at]);
+    return lead >= 0xE3 && lead <= 0xEF;
+}
+
+/// In Chinese a shortened list ends in a word; no space follows it before the next word.
+bool has_needless_space(std::string_view before, std::string_view after) {
+    return after.starts_with(' ') && is_chinese(after, 1) && before.size() >= 3 &&
+           is_chinese(before, before.size() - 3);
 }
 
 std::string words_of(const std::vector<int64_t>& ranks, const AndMore& and_more) {

@@ -177,7 +177,7 @@ var Module = (function () {
   window.addEventListener('hashchange', function () { location.reload(); });
   // Keys that are the window's while it has the keyboard (app/gui/session/commands.cpp, docs/window.md); all others stay the
   // browser's, and so do F5, Ctrl+W and Ctrl+L, which mean something to everybody there.
-  var taken = /^(F1|F2|Arrow.*|Page.*|Home|End|Tab|Backspace)$/, taken_with_control = /^(k|e|z|Enter|Arrow.*|[-+=01])$/i, taken_with_both = /^[cpl]$/i;
+  var taken = /^(F1|F2|Arrow.*|Page.*|Home|End|Tab|Backspace)$/, taken_with_control = /^(k|e|o|z|Enter|Arrow.*|[-+=01])$/i, taken_with_both = /^[cpl]$/i;
   window.addEventListener('keydown', function (event) {
     if (!keyboard.has_keyboard() && document.activeElement !== document.body) return;
     var control = event.ctrlKey || event.metaKey;
@@ -324,12 +324,17 @@ var Module = (function () {
         told.insertBefore(document.createElement('p'), next).textContent = line;
       });
     },
+    pasted: keyboard.pasted,
     // As if they were dropped.
     pickFiles: function () {
       var chooser = document.createElement('input');
       chooser.type = 'file';
       chooser.multiple = true;
+      chooser.hidden = true;
+      document.body.appendChild(chooser);  // a browser may forget one that is nowhere
+      chooser.addEventListener('cancel', function () { chooser.remove(); });
       chooser.onchange = function () {
+        chooser.remove();
         var chosen = new DataTransfer();
         Array.from(chooser.files).forEach(function (file) { chosen.items.add(file); });
         canvas.dispatchEvent(new DragEvent('drop', { dataTransfer: chosen, bubbles: true, cancelable: true }));

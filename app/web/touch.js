@@ -86,7 +86,7 @@ function touch(canvas, program) {
         mode = null;
         var at = first;
         mouse('mousedown', at);
-        if (program.over_field()) program.type();
+        if (program.over_field()) program.type(at);
         // The program must have seen it pressed in a frame of its own.
         requestAnimationFrame(function () { requestAnimationFrame(function () { mouse('mouseup', at); }); });
         return;

@@ -6,10 +6,11 @@
 
 namespace meshscope::scenario {
 
-/// What is to be other in a plan's question; what is absent stays.
+/// What to change in a plan's question; what is absent stays.
 struct PlanChange {
     std::optional<int64_t> gpus = {}, global_batch = {}, seq = {};
-    std::optional<std::string> gpu = {};  ///< a profile of the program's own; with its memory
+    std::optional<std::string> gpu =
+        {};  ///< one of the program's own profiles; the memory becomes that profile's
 };
 
 }  // namespace meshscope::scenario

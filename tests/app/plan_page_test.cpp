@@ -66,7 +66,7 @@ struct Window : Harness {
         stage().act(session::ShowLoading{session::Loading{path}});
         wait();
     }
-    /// What the program does with the wishes of a frame.
+    // What the program does with the wishes of a frame.
     void change_plan() {
         frames(2);
         const session::Effects effects = stage().take_effects();

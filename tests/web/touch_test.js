@@ -8,7 +8,7 @@ const world = { Math, window: { addEventListener(kind, act) { handlers[kind] = a
   setTimeout: act => timers.push(act), clearTimeout: () => { timers = []; }, requestAnimationFrame: act => frames.push(act) };
 vm.createContext(world);
 vm.runInContext(fs.readFileSync(process.argv[2], 'utf8'), world);
-world.touch(canvas, { takes: () => takes, scrolls: () => scrolls, drags: () => drags, over_field: () => field, type: () => said.push('keyboard'), scroll: pixels => said.push(`scroll ${pixels}`), zoom: factor => said.push(`zoom ${factor.toFixed(2)}`) });
+world.touch(canvas, { takes: () => takes, scrolls: () => scrolls, drags: () => drags, over_field: () => field, type: at => said.push(`keyboard ${at.x},${at.y}`), scroll: pixels => said.push(`scroll ${pixels}`), zoom: factor => said.push(`zoom ${factor.toFixed(2)}`) });
 
 let prevented = 0, stopped = 0;
 function send(kind, ...fingers) {
@@ -28,7 +28,7 @@ expect('a tap', 'mousemove 10,20; mousedown 10,20; mouseup 10,20');
 field = true;
 send('touchstart', [10, 20]);
 send('touchend');
-expect('a tap on a field', 'mousemove 10,20; mousedown 10,20; keyboard; mouseup 10,20');
+expect('a tap on a field', 'mousemove 10,20; mousedown 10,20; keyboard 10,20; mouseup 10,20');
 field = false;
 
 send('touchstart', [10, 20]);

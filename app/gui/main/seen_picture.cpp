@@ -8,8 +8,29 @@
 namespace meshscope::gui {
 namespace {
 
-/// What lay in front is gone in the first; parts of the window that it changed stand right in the next.
+/// The first frame takes away what lay in front; the second settles what that moved.
 constexpr int kFrames = 2;
+
+/// The stage without overlays and without the pointer, until this goes.
+class Uncluttered {
+  public:
+    Uncluttered(Stage& stage, window::GlHost& host) : stage_(stage), host_(host), before_(stage.state()) {
+        stage_.resume(without_overlays(before_));
+        host_.ignore_pointer(true);
+    }
+    ~Uncluttered() {
+        glBindFramebuffer(GL_FRAMEBUFFER, 0);
+        host_.ignore_pointer(false);
+        stage_.resume(std::move(before_));
+    }
+    Uncluttered(const Uncluttered&) = delete;
+    Uncluttered& operator=(const Uncluttered&) = delete;
+
+  private:
+    Stage& stage_;
+    window::GlHost& host_;
+    session::AppState before_;
+};
 
 }  // namespace
 
@@ -27,19 +48,13 @@ session::AppState without_overlays(session::AppState state) {
 
 window::Image seen_picture(Stage& stage, window::GlHost& host, int width, int height, float content_scale) {
     const window::FrameBuffer target(width, height);
-    const session::AppState before = stage.state();
-    stage.resume(without_overlays(before));
-    host.ignore_pointer(true);
+    const Uncluttered uncluttered(stage, host);
     for (int i = 0; i < kFrames; ++i) {
         ImDrawData* data = stage.frame(width, height, 0, content_scale);
         target.bind();
-        host.draw(data, width, height, window::theme(before.theme).fill(view::Token::bg));
+        host.draw(data, width, height, window::theme(stage.state().theme).fill(view::Token::bg));
     }
-    window::Image image = target.read();
-    glBindFramebuffer(GL_FRAMEBUFFER, 0);
-    host.ignore_pointer(false);
-    stage.resume(before);
-    return image;
+    return target.read();
 }
 
 }  // namespace meshscope::gui

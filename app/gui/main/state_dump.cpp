@@ -153,6 +153,7 @@ std::string state_as_json(const Stage& stage) {
                         {"running", s.running.has_value()},
                         {"live", live_of(s)},
                         {"palette", s.palette},
+                        {"palette_query", stage.memory().palette_query},
                         {"presenter", s.presenter},
                         {"notes", s.notes},
                         {"reduced_motion", s.reduced_motion},

@@ -71,7 +71,7 @@ class WindowLoop::Loop {
         stage_.act(session::SetLanguage{around_.language});
         if (!window::GlfwWindow::files_are_seen()) {
             stage_.act(session::OfferPicking{});
-            // What was dropped on a page went with it.
+            // Files dropped on a page are gone once it is loaded again.
             std::erase_if(kept_.now.remembered.recent, [](const session::Recent& each) {
                 std::error_code none;
                 return each.path.starts_with('/') && !std::filesystem::exists(each.path, none);
@@ -104,8 +104,12 @@ class WindowLoop::Loop {
         }
         kept_.touch();
         settle_ = std::max(0, settle_ - 1);
-        const bool heard = window::GlfwWindow::is_heard(), tells = heard && settle_ == 0 && !moving;
-        untold_ = heard && !tells;  // what moves is told once it has come to rest
+        // What moves is told once it has come to rest; a message, which passes, when it comes.
+        const std::string passing = stage_.state().toast ? stage_.state().toast->text : "";
+        const bool heard = window::GlfwWindow::is_heard(), comes = !passing.empty() && passing != passing_;
+        const bool tells = heard && settle_ == 0 && (!moving || comes);
+        if (tells) passing_ = passing;
+        untold_ = heard && !tells;
         stage_.tell(tells);
         draw(seconds);
         if (stage_.acted()) settle_ = 3;
@@ -144,8 +148,11 @@ class WindowLoop::Loop {
         const bool seen = window::GlfwWindow::files_are_seen();
         for (Message message : kept_.said()) {
             const bool edits = message.id == "settings.kept_edits";
-            if (!seen && edits) message.id = "settings.kept_edits_in_page";
-            if (!seen && message.id == "settings.kept_run") message.id = "settings.kept_run_in_page";
+            for (const auto& [id, in_page] :
+                 {std::pair{"settings.kept_edits", "settings.kept_edits_in_page"},
+                  std::pair{"settings.kept_run", "settings.kept_run_in_page"},
+                  std::pair{"settings.kept_export", "settings.kept_export_in_page"}})
+                if (!seen && message.id == id) message.id = in_page;
             if (edits)
                 tell(message);
             else
@@ -440,6 +447,7 @@ class WindowLoop::Loop {
     std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();  ///< frame
     int settle_ = 3;  ///< frames that ImGui needs after a change: hover, sizes of scrolling parts
     bool untold_ = false;  ///< the latest frame was not told as text
+    std::string passing_;  ///< the message that was told last
 };
 
 WindowLoop::WindowLoop(const Options& options, const i18n::Catalogue& catalogue, session::Session& session,

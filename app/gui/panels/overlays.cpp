@@ -12,7 +12,7 @@ void loading_card(Ui& ui, Memory& memory, Rect box) {
     ui.panel = "loading";
     const session::Loading& loading = *ui.state.loading;
     const float w = std::min(460.0F, box.w - 32);
-    std::string what = ui.say("ui.loading", {{"name", loading.name}});
+    std::string what = ui.say(loading.plans ? "ui.plan.again" : "ui.loading", {{"name", loading.name}});
     if (loading.steps > 0) {
         const int64_t done = loading.steps_done, all = loading.steps;
         what = ui.say(loading.models ? "ui.loading.ranks" : "ui.loading.step",

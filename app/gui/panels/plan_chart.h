@@ -12,8 +12,8 @@ namespace meshscope::panels {
 /// "3.20 ms"; of what no number holds the most that it does.
 std::string step_time_text(double seconds);
 
-/// What the plan was asked, each with less and more; returns the y below. `box`: where it begins and its
-/// width.
+/// The plan's question, each value between buttons for less and more; returns the y below. `box`: where it
+/// begins and its width.
 float plan_question(Ui& ui, Memory& memory, const session::Planned& plan, Rect box);
 
 /// A plan's layouts by a step's time (logarithmic where the slowest takes more than four times the fastest)

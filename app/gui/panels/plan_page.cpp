@@ -204,8 +204,7 @@ float head(Ui& ui, Memory& memory, const Planned& plan, Rect box) {
                ButtonLook::plain, !ui.state.loading))
         ui.act(session::CloseDocument{});
     const float room = box.w - close_w - 16;
-    const std::string model = plan.file.model.substr(plan.file.model.find_last_of("/:") + 1);
-    ui.text({box.x, box.y, room, title}, view::elided(ui.measure, model, Face::lesson_title, room),
+    ui.text({box.x, box.y, room, title}, view::elided(ui.measure, plan.title, Face::lesson_title, room),
             Face::lesson_title, Token::text);
     float y = box.y + std::max(title, 36.0F) + 4;
     for (const std::string& line : asked(ui, plan))
@@ -294,7 +293,7 @@ float beside_plan(Ui& ui, Memory& memory, float x, float y, float w) {
 
 std::string plan_told(const Ui& ui) {
     const Planned& plan = *ui.state.plan;
-    std::string text = plan.file.model + '\n';
+    std::string text = plan.title + '\n';
     for (const std::string& line : asked(ui, plan)) text += line + '\n';
     const PlannedLayout& chosen = plan.layouts[ui.state.layout];
     text += estimate::layout_word(chosen.estimate->job) + '\n';

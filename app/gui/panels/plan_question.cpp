@@ -1,6 +1,7 @@
 // What a plan is asked, to be changed: GPUs, their kind, samples a step and their length.
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,10 +13,10 @@
 namespace meshscope::panels {
 namespace {
 
-/// The next power of two in that direction.
-int64_t next_power(int64_t n, int way) {
+/// The next power of two in that direction, within 1 and `most`.
+int64_t next_size(int64_t n, int direction, int64_t most) {
     const auto below = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(n)));
-    if (way > 0) return below * 2;
+    if (direction > 0) return std::min(most, below * 2);
     return below < n ? below : std::max<int64_t>(1, below / 2);
 }
 
@@ -37,7 +38,7 @@ float plan_question(Ui& ui, Memory& memory, const session::Planned& plan, Rect b
     const estimate::Question& asked = plan.file.question;
     const float high = 36, gap = 16;
     float x = box.x, y = box.y;
-    const auto one = [&](const char* name, const std::string& value, bool less, bool more) {
+    const auto item = [&](const char* name, const std::string& value, bool less, bool more) {
         const std::string label = ui.say(std::string("ui.plan.ask.") + name);
         const float label_w = ui.width(label, Face::caption) + 8;
         const float value_w = std::max(44.0F, ui.width(value, Face::mono)) + 8 + 2 * kStepperEnd;
@@ -53,26 +54,25 @@ float plan_question(Ui& ui, Memory& memory, const session::Planned& plan, Rect b
     };
     const auto ask = [&](const PlanChange& change) { ui.act(session::ChangePlan{change}); };
 
-    if (const int way = one("gpus", view::format_count(asked.gpus), asked.gpus > 1,
-                            next_power(asked.gpus, 1) <= estimate::kMostGpus)) {
+    const auto size = [&](const char* name, int64_t now, int64_t most) {
+        const int direction = item(name, view::format_count(now), now > 1, now < most);
+        return direction == 0 ? std::nullopt : std::optional(next_size(now, direction, most));
+    };
+    if (const auto gpus = size("gpus", asked.gpus, estimate::kMostGpus)) {
         // As many samples a GPU as before.
-        const int64_t gpus = next_power(asked.gpus, way);
         const int64_t batch =
-            std::clamp<int64_t>(asked.global_batch * gpus / asked.gpus, 1, estimate::kMostBatch);
+            std::clamp<int64_t>(asked.global_batch * *gpus / asked.gpus, 1, estimate::kMostBatch);
         ask({.gpus = gpus, .global_batch = batch});
     }
     const std::vector<std::string>& kinds = gpu_kinds();
     const auto at = std::ranges::find(kinds, asked.profile.name) - kinds.begin();
     const auto count = static_cast<std::ptrdiff_t>(kinds.size());
-    if (const int way = one("gpu", asked.profile.name, count > 1, count > 1))
-        ask({.gpu = kinds[static_cast<std::size_t>(at == count ? 0 : (at + way + count) % count)]});
-    if (const int way = one("batch", view::format_count(asked.global_batch), asked.global_batch > 1,
-                            asked.global_batch <= estimate::kMostBatch / 2))
-        ask({.global_batch = next_power(asked.global_batch, way)});
+    if (const int direction = item("gpu", asked.profile.name, count > 1, count > 1))
+        ask({.gpu = kinds[static_cast<std::size_t>(at == count ? 0 : (at + direction + count) % count)]});
+    if (const auto batch = size("batch", asked.global_batch, estimate::kMostBatch))
+        ask({.global_batch = batch});
     const int64_t most = asked.shape.learned_positions ? plan.file.spec.seq : nn::kMostSize;
-    if (const int way = one("seq", view::format_count(asked.shape.seq), asked.shape.seq > 1,
-                            next_power(asked.shape.seq, 1) <= most))
-        ask({.seq = next_power(asked.shape.seq, way)});
+    if (const auto seq = size("seq", asked.shape.seq, most)) ask({.seq = seq});
     return y + high;
 }
 

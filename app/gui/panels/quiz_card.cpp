@@ -126,6 +126,11 @@ float typed_answer(Ui& ui, Memory& memory, const QuizCard& quiz, const QuizState
     return y + 42 + 10;
 }
 
+std::string verdict_words(const Ui& ui, const QuizCard& quiz, const QuizState& state) {
+    return ui.say("ui.quiz.verdict",
+                  {{"guess", in_words(ui, quiz, state.guess)}, {"answer", in_words(ui, quiz, quiz.answer)}});
+}
+
 float verdict(Ui& ui, const QuizCard& quiz, const QuizState& state, float x, float y, float w) {
     const bool right = session::right_answer(quiz, state.guess);
     if (right) {
@@ -133,10 +138,7 @@ float verdict(Ui& ui, const QuizCard& quiz, const QuizState& state, float x, flo
     } else {
         ui.cross({x + 8, y + ui.line(Face::body) / 2}, Token::err);
     }
-    return paragraph(ui, x + 26, y, w - 26,
-                     ui.say("ui.quiz.verdict", {{"guess", in_words(ui, quiz, state.guess)},
-                                                {"answer", in_words(ui, quiz, quiz.answer)}}),
-                     Face::body, Token::text);
+    return paragraph(ui, x + 26, y, w - 26, verdict_words(ui, quiz, state), Face::body, Token::text);
 }
 
 /// The hint for this wrong guess, where the lesson has one.
@@ -151,6 +153,15 @@ std::string hint_for(const Ui& ui, const QuizCard& quiz, const std::string& gues
         if (session::right_answer(as_answer, guess)) return ui.pick(hint.text);
     }
     return {};
+}
+
+/// What stands there of the hint: once a guess was checked and was wrong it stands there unasked.
+std::string shown_hint(const Ui& ui, const QuizCard& quiz, const QuizState& state) {
+    if (state.guess.empty()) return {};
+    const bool is_wrong =
+        state.revealed ? !session::right_answer(quiz, state.guess) : state.guess == state.missed;
+    return is_wrong || (state.hint_shown && !state.revealed) ? hint_for(ui, quiz, state.guess)
+                                                             : std::string();
 }
 
 /// A link beside a button that is `first_wide`, or below it where there is no room. Gives the y of its row.
@@ -201,10 +212,8 @@ float unanswered(Ui& ui, Memory& memory, const QuizCard& quiz, const QuizState& 
                       Token::text) +
             6;
     }
-    const std::string hint = state.guess.empty() ? std::string() : hint_for(ui, quiz, state.guess);
-    // Once a guess was checked its hint stands there unasked.
-    const bool hinted = !hint.empty() && (state.hint_shown || is_missed);
-    if (hinted) y = rich_text(ui, memory, quiz.id + ".h", left, y, room, hint) + 10;
+    const std::string hint = shown_hint(ui, quiz, state);
+    if (!hint.empty()) y = rich_text(ui, memory, quiz.id + ".h", left, y, room, hint) + 10;
     const std::string check = ui.say("ui.quiz.check");
     const float wide = std::min(room, button_width(ui, check, false));
     const std::string why = is_missed                                      ? "ui.quiz.guess_anew"
@@ -221,7 +230,7 @@ float unanswered(Ui& ui, Memory& memory, const QuizCard& quiz, const QuizState& 
         y = second_button(ui, memory, quiz.id + ".reveal", ui.say("ui.quiz.reveal"), left, y, wide, room,
                           pressed);
         if (pressed) ui.act(session::Reveal{quiz.id});
-    } else if (!hinted && !hint.empty()) {
+    } else if (hint.empty() && !state.guess.empty() && !hint_for(ui, quiz, state.guess).empty()) {
         y = second_button(ui, memory, quiz.id + ".hint", ui.say("ui.quiz.hint"), left, y, wide, room,
                           pressed);
         if (pressed) ui.act(session::ShowHint{quiz.id});
@@ -250,12 +259,8 @@ std::string quiz_told(const Ui& ui, const Memory& memory, const QuizCard& quiz) 
     if (told.what == Told::What::missed)
         line(ui.say("ui.quiz.missed", {{"guess", in_words(ui, quiz, state.missed)}}));
     if (told.what == Told::What::unreadable) line(ui.say("lesson.unreadable." + quiz.kind));
-    if (told.what == Told::What::answer)
-        line(ui.say("ui.quiz.verdict", {{"guess", in_words(ui, quiz, state.guess)},
-                                        {"answer", in_words(ui, quiz, quiz.answer)}}));
-    const bool is_wrong =
-        told.what == Told::What::missed || (state.revealed && !session::right_answer(quiz, state.guess));
-    if ((is_wrong || state.hint_shown) && !state.guess.empty()) line(hint_for(ui, quiz, state.guess));
+    if (told.what == Told::What::answer) line(verdict_words(ui, quiz, state));
+    line(shown_hint(ui, quiz, state));
     if (state.revealed) line(ui.pick(quiz.reveal));
     return text;
 }
@@ -283,8 +288,7 @@ float quiz_card(Ui& ui, Memory& memory, const QuizCard& quiz, float x, float y, 
     const float answer_y = y;
     if (state.revealed) {
         y = verdict(ui, quiz, state, left, y, room) + 6;
-        const bool right = session::right_answer(quiz, state.guess);
-        const std::string why = right ? std::string() : hint_for(ui, quiz, state.guess);
+        const std::string why = shown_hint(ui, quiz, state);
         if (!why.empty()) y = rich_text(ui, memory, quiz.id + ".h", left, y, room, why) + 6;
         y = rich_text(ui, memory, quiz.id + ".r", left, y, room, ui.pick(quiz.reveal)) + 4;
     } else {

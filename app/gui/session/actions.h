@@ -243,9 +243,10 @@ struct OpenMesh {
 struct ShowFilm {
     Film film;
 };
-/// The welcome page's field for a path gets the keyboard; or it has it.
 /// Files are chosen by a dialog from now on, where a path would be asked for.
 struct OfferPicking {};
+/// The welcome page's field for a path gets the keyboard, or has it; where files are chosen by a dialog, that
+/// opens.
 struct AskPath {
     bool asks = true;
 };

@@ -85,6 +85,7 @@ struct Loading {
     int32_t steps_done = 0, steps = 0;  ///< 0 steps: not known yet
     std::string file = {};              ///< "" where it is none: a lesson's name
     bool models = false;                ///< a layout is modelled: what is counted are ranks
+    bool plans = false;                 ///< a plan that is open is made again
 };
 
 /// What could not be done, as told to the user; copied as text.

@@ -26,6 +26,30 @@ int64_t clamp_time(const AppState& s, int64_t t) {
     return std::clamp<int64_t>(t, 0, clock != nullptr ? clock->end_ns : 0);
 }
 
+/// Calls visit(rank, event) for what each member of its group does of the same call; of an event that is no
+/// collective for that event alone.
+template <class Visit>
+void for_each_part(const trace::Trace& trace, view::EventRef of, const Visit& visit) {
+    const trace::Event& event = trace.event(of.rank, of.event);
+    if (event.kind != trace::EventKind::collective || event.group < 0) return visit(of.rank, of.event);
+    for (const int32_t rank : trace.groups[static_cast<size_t>(event.group)].ranks)
+        for (const trace::Event& other : trace.ranks[static_cast<size_t>(rank)].events)
+            if (view::same_collective(event, other)) visit(rank, other.id);
+}
+
+/// When the call that a lesson's step shows has ended on all its members, while it is the one selected.
+std::optional<int64_t> shown_call_end(const AppState& s, const time::Clock& clock) {
+    const Document& document = *s.document;
+    if (s.view != view::ViewKind::collective || document.steps.empty()) return {};
+    const auto& told = document.steps[static_cast<size_t>(s.lesson_step)].at;
+    if (!told || s.selection.event_rank != told->rank || s.selection.event != told->event) return {};
+    int64_t end = 0;
+    for_each_part(*document.trace, *told, [&](int32_t rank, int32_t event) {
+        end = std::max(end, clock.events[static_cast<size_t>(rank)][static_cast<size_t>(event)].end_ns);
+    });
+    return end;
+}
+
 Stretch next_stretch(const AppState& s, const time::Clock& clock) {
     const trace::Trace& trace = *s.document->trace;
     Stretch next;
@@ -46,18 +70,6 @@ void note_beat(AppState& s) {
     s.beat = view::beat_at(trace, *shown_clock(s), s.cursor, view::focus_rank(trace, s.selection));
 }
 
-/// Whether the cursor has come to the end of the call that a lesson's step tells of: what follows is another
-/// step's.
-bool told_call_ends(const AppState& s, const time::Clock& clock, const std::optional<view::Beat>& beat) {
-    const view::Selection& chosen = s.selection;
-    if (!beat || s.view != view::ViewKind::collective || s.document->steps.empty()) return false;
-    if (!chosen.event || !chosen.event_rank) return false;
-    const auto [rank, event] = beat->event;
-    if (beat->t_ns < clock.events[static_cast<size_t>(rank)][static_cast<size_t>(event)].end_ns) return false;
-    const trace::Trace& trace = *s.document->trace;
-    return view::same_collective(trace.event(*chosen.event_rank, *chosen.event), trace.event(rank, event));
-}
-
 /// Goes on to the next beat, or rests there; one beat a call, so that no frame does the work of several.
 void play(AppState& s, const time::Clock& clock, double seconds) {
     if (!s.stretch) s.stretch = next_stretch(s, clock);
@@ -67,7 +79,10 @@ void play(AppState& s, const time::Clock& clock, double seconds) {
     const double part = arrived ? 1 : view::ease_in_out_cubic(static_cast<float>(x.passed_s / x.travel_s));
     s.cursor.t_ns = x.from_ns + std::llround(part * static_cast<double>(x.to_ns - x.from_ns));
     if (arrived) s.beat = x.beat;
-    if (arrived && told_call_ends(s, clock, x.beat)) {
+    // What follows the call that a lesson's step shows is another step's.
+    if (const auto end = shown_call_end(s, clock); arrived && end && x.from_ns < *end && x.to_ns >= *end) {
+        s.cursor.t_ns = *end;
+        if (x.beat && x.beat->t_ns > *end) s.beat.reset();
         s.stretch.reset();
         s.playing = false;
         return;
@@ -100,13 +115,10 @@ bool cursor_on_selected(const AppState& s, bool end_too) {
         const time::Interval at = clock.events[static_cast<size_t>(rank)][static_cast<size_t>(event)];
         return at.begin_ns <= t && (t < at.end_ns || (t == at.end_ns && (end_too || at.begin_ns == t)));
     };
-    if (within(*chosen.event_rank, *chosen.event)) return true;
-    const trace::Event& event = trace.event(*chosen.event_rank, *chosen.event);
-    if (event.kind != trace::EventKind::collective || event.group < 0) return false;
-    for (const int32_t rank : trace.groups[static_cast<size_t>(event.group)].ranks)
-        for (const trace::Event& other : trace.ranks[static_cast<size_t>(rank)].events)
-            if (view::same_collective(event, other) && within(rank, other.id)) return true;
-    return false;
+    bool stands = false;
+    for_each_part(trace, {*chosen.event_rank, *chosen.event},
+                  [&](int32_t rank, int32_t event) { stands = stands || within(rank, event); });
+    return stands;
 }
 
 void move_selection(AppState& s, int rows, int columns) {

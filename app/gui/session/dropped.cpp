@@ -109,11 +109,11 @@ bool is_text(const std::string& bytes) {
     return true;
 }
 
-/// An object with the one field that every such file has, and lists of other models have not.
+/// A JSON object with "model_type", which every Hugging Face configuration has.
 bool begins_as_config(const std::string& bytes) {
     const std::size_t brace = bytes.find_first_not_of(" \t\r\n");
     return brace != std::string::npos && bytes[brace] == '{' && !scenario::begins_as_plan(bytes) &&
-           bytes.find("\"model_type\"", brace) != std::string::npos;
+           bytes.find("\"model_type\"", brace) != std::string::npos && is_text(bytes);
 }
 
 }  // namespace
@@ -125,12 +125,12 @@ bool is_database(const std::string& path) {
 
 bool is_model_config(const std::string& path) {
     const std::optional<std::string> bytes = head(path);
-    return bytes && is_text(*bytes) && begins_as_config(*bytes);
+    return bytes && begins_as_config(*bytes);
 }
 
 bool opens_as_plan(const std::string& path) {
     const std::optional<std::string> bytes = head(path);
-    return bytes && (scenario::begins_as_plan(*bytes) || (is_text(*bytes) && begins_as_config(*bytes)));
+    return bytes && (scenario::begins_as_plan(*bytes) || begins_as_config(*bytes));
 }
 
 Dropped look_at_drop(const std::string& path) {

@@ -35,11 +35,23 @@ std::vector<PlannedLayout> charted(const estimate::Plan& plan) {
     return layouts;
 }
 
+/// What a model's configuration is called: all of them may be "config.json".
+std::string config_name(const fs::path& path) {
+    const std::string folder = path.parent_path().filename().string();
+    if (path.filename() != "config.json") return path.filename().string();
+    // Files dropped on a page lie in a hidden folder.
+    if (!folder.empty() && !folder.starts_with('.')) return folder;
+    return scenario::read_model_config(path.string()).model_type;
+}
+
 std::shared_ptr<const Planned> make_plan(const std::string& path, scenario::PlanFile file,
                                          const std::function<void()>& busy, const std::atomic<bool>* cancel) {
     auto planned = std::make_shared<Planned>();
     planned->path = path;
+    const std::string model = file.model.substr(file.model.find_last_of("/:") + 1);
     planned->name = fs::path(path).filename().string();
+    planned->title = model;
+    if (is_model_config(path)) planned->name = planned->title = config_name(path);
     planned->file = std::move(file);
     int64_t told = 0;
     planned->plan = estimate::plan(planned->file.question, [&](int64_t tried) {

@@ -27,7 +27,9 @@ struct Planned {
     Planned(const Planned&) = delete;  // `layouts` points into `plan`
     Planned& operator=(const Planned&) = delete;
 
-    std::string name, path;
+    std::string name;   ///< "plan.json"; of a config.json its folder's, or the model's kind
+    std::string title;  ///< of the model: "Qwen3-8B.json"; of a config.json as `name`
+    std::string path;
     scenario::PlanFile file;
     estimate::Plan plan;
     /// Those that fit, the fastest first, then those that do not, by what they need; of layouts that differ

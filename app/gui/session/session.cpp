@@ -104,7 +104,8 @@ void Session::start(Job job) {
                   : !job_.strategy.empty()             ? job_.strategy
                   : path.filename() == "scenario.toml" ? path.parent_path().filename().string()
                                                        : path.filename().string();
-    shown_.models = job_.plan != nullptr && !job_.change;
+    shown_.plans = job_.change.has_value();
+    shown_.models = job_.plan != nullptr && !shown_.plans;
     std::error_code none;
     if (fs::exists(path, none)) shown_.file = fs::absolute(path, none).string();
     using Maker = BackgroundMaker<Loading, Opened>;
@@ -133,8 +134,9 @@ std::vector<Action> Session::news(const i18n::Catalogue& catalogue, i18n::Langua
     }
     if (maker_->is_cancelled()) {
         actions.push_back(ShowLoading{});
-        actions.push_back(
-            ShowToast{catalogue.text({"ui.loading.cancelled", {{"name", shown_.name}}}, language)});
+        actions.push_back(ShowToast{catalogue.text(
+            {shown_.plans ? "ui.plan.unchanged" : "ui.loading.cancelled", {{"name", shown_.name}}},
+            language)});
     } else {
         try {
             show(maker_->made(), actions);

@@ -7,6 +7,7 @@
 
 #include "app/gui/session/commands.h"
 #include "app/gui/session/keys.h"
+#include "app/gui/session/lessons.h"
 #include "core/base/error.h"
 #include "core/base/json_text.h"
 #include "core/base/replace_file.h"
@@ -356,9 +357,12 @@ void write_settings(const std::string& path, const Settings& settings) {
 std::string document_key(const Document& document) {
     std::error_code error;
     if (document.plan) return "";  // many layouts have one name
-    if (!document.steps.empty()) return document.name;  // a lesson, whichever of its names opened it
     if (document.path.empty() || !fs::exists(document.path, error)) return document.name;
-    return fs::weakly_canonical(fs::absolute(document.path, error), error).string();
+    fs::path whole = fs::weakly_canonical(fs::absolute(document.path, error), error);
+    if (fs::is_directory(whole, error)) whole /= "scenario.toml";
+    // A lesson, whichever of its names opened it.
+    const bool is_lesson = !document.steps.empty() && whole.filename() == "scenario.toml";
+    return is_lesson ? folder_of(whole.string()) : whole.string();
 }
 
 Settings settings_of(const AppState& state, const Settings& before) {

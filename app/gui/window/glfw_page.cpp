@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <string>
 
 #include "app/gui/window/gl.h"
 #include "app/gui/window/glfw_window.h"
@@ -20,6 +21,7 @@ EM_JS(void, meshscope_copy_text, (const char* text), { Module['copyText'](UTF8To
 EM_JS(void, meshscope_download, (const char* path), { Module['download'](UTF8ToString(path)); })
 EM_JS(void, meshscope_pick_files, (), { Module['pickFiles'](); })
 EM_JS(void, meshscope_tell, (const char* text), { Module['told'](UTF8ToString(text)); })
+EM_JS(char*, meshscope_pasted, (), { return stringToNewUTF8(Module['pasted']()); })
 EM_JS(char*, meshscope_link, (const char* words), { return stringToNewUTF8(Module['linkTo'](UTF8ToString(words).split('\n'))); })
 // clang-format on
 
@@ -81,9 +83,17 @@ extern "C" EMSCRIPTEN_KEEPALIVE float meshscope_caret_y() {
     return caret().y;
 }
 
-/// Emscripten's does nothing.
+// For ImGui's copying, cutting and pasting; emscripten's own do nothing.
 extern "C" void glfwSetClipboardString(GLFWwindow* /*window*/, const char* text) {
     meshscope_copy_text(text);
+}
+
+extern "C" const char* glfwGetClipboardString(GLFWwindow* /*window*/) {
+    static std::string pasted;
+    char* const text = meshscope_pasted();
+    pasted = text;
+    std::free(text);
+    return pasted.c_str();
 }
 
 namespace meshscope::window {

@@ -3,6 +3,7 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <cfloat>
 
 /// What changed in ImGui between 1.86 (Debian 12) and 1.92: the rest of the window only calls these.
 namespace meshscope::compat {
@@ -42,6 +43,11 @@ inline void key_down([[maybe_unused]] int key, [[maybe_unused]] bool down) {
 #if IMGUI_VERSION_NUM < 18700
     ImGui::GetIO().KeysDown[key] = down;
 #endif
+}
+
+/// For this frame. Before 1.87 the backend sets it anew in each; later it comes with the next event.
+inline void pointer_away() {
+    ImGui::GetIO().MousePos = {-FLT_MAX, -FLT_MAX};
 }
 
 }  // namespace meshscope::compat

@@ -4,12 +4,12 @@
 #include <backends/imgui_impl_opengl3.h>
 #include <imgui.h>
 
-#include <cfloat>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
 
 #include "app/gui/window/gl.h"
+#include "app/gui/window/imgui_compat.h"
 #include "core/base/error.h"
 
 namespace meshscope::window {
@@ -108,7 +108,7 @@ void GlHost::detach() {
 void GlHost::begin(int width, int height, float delta_s) {
     ImGui_ImplOpenGL3_NewFrame();
     if (window_ != nullptr) ImGui_ImplGlfw_NewFrame();
-    if (ignores_pointer_) ImGui::GetIO().MousePos = {-FLT_MAX, -FLT_MAX};
+    if (ignores_pointer_) compat::pointer_away();
     if (looks_) looks_->begin_frame();
     ImGuiHost::begin(width, height, window_ != nullptr ? 0.0F : delta_s);
 }

@@ -60,7 +60,7 @@ class GlHost final : public ImGuiHost {
     ~GlHost() override;
     void begin(int width, int height, float delta_s) override;
     Looks* looks() override { return looks_.get(); }
-    /// In the frames that follow the pointer is nowhere.
+    /// While on, frames are drawn as if the pointer were outside the window.
     void ignore_pointer(bool so) { ignores_pointer_ = so; }
     /// Draws onto the bound target after clearing it with the theme's scene colour.
     void draw(ImDrawData* data, int width, int height, Rgb clear) const;
