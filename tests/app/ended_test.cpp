@@ -344,3 +344,24 @@ TEST_CASE("a guess that was made in the lesson is there when one comes back to i
     CHECK(app.state().quizzes.at("padded-rows").guess == "22");
     CHECK_FALSE(app.state().quizzes.at("padded-rows").revealed);
 }
+
+TEST_CASE("in one column a run of the sandbox is seen once it has ended: the sandbox stands over it") {
+    for (const bool narrow : {true, false}) {
+        Harness app(narrow ? 390 : 1280, 844);
+        app.open(test::lesson());
+        app.stage().act(session::ToggleSandbox{});
+        app.frames(3);
+        app.stage().act(session::EditSandbox{{{"mesh.shape", "[1, 4]"}}});
+        app.frames(3);
+        app.click(app.widget("sandbox.at.run"));
+        const session::Effects effects = app.stage().take_effects();
+        REQUIRE(effects.run.has_value());
+        app.stage().act(session::ShowRunning{session::Running{effects.run->name, "", 0, 0, false}});
+        app.frames(2);
+        CHECK(app.state().sandbox->open);
+        app.stage().act(session::ShowRunning{});
+        app.stage().act(session::RunEnded{*effects.run, session::run_text(*effects.run, nullptr, nullptr)});
+        app.frames(3);
+        CHECK(app.state().sandbox->open == !narrow);
+    }
+}

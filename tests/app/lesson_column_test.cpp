@@ -1,10 +1,14 @@
 // A lesson beside its picture: texts, questions, tables, goals, and its ways on.
+#include <algorithm>
+
 #include "app/gui/panels/layout.h"
 #include "app/gui/panels/quiz_mask.h"
+#include "app/gui/session/lessons.h"
 #include "app/gui/session/session.h"
 #include "harness.h"
 #include "tests/folder.h"
 #include "tests/test.h"
+#include "tests/tree.h"
 
 using namespace meshscope;
 using test::Harness;
@@ -300,55 +304,26 @@ TEST_CASE("each step begins at its top, also one that was left scrolled, and tha
     CHECK(other_at(harness) == other_at(anew));
 }
 
-TEST_CASE("what became of an answer comes into view, and a wrong one is typed over") {
-    for (const auto language : {view::Language::en, view::Language::zh}) {
-        test::Harness harness;
-        harness.stage().act(session::SetLanguage{language});
-        harness.open(test::lesson("11_processes"));
-        harness.stage().act(session::GoToLessonStep{1});
-        harness.settle();
-        const std::string id = "local-rank";
-        const float field = harness.widget(id + ".number").y;
-        harness.click(harness.widget(id + ".number"));
-        harness.type("77");
-        harness.frames(2);
-        harness.enter();
-        harness.settle();
-        REQUIRE(harness.state().quizzes.at(id).missed == "77");
-        REQUIRE(harness.has_widget(id + ".reveal"));
-        const float foot = harness.widget("lesson_on").y - 29;
-        CHECK(harness.widget(id + ".reveal").y + 20 <= foot);
-        CHECK(harness.widget(id + ".number").y <= field);
-        harness.type("0");
-        harness.frames(2);
-        CHECK(harness.state().quizzes.at(id).guess == "0");
-    }
-}
-
-TEST_CASE("Enter on what cannot be read as a number tells why, and that is no guess") {
-    test::Harness harness;
-    harness.open(test::lesson("11_processes"));
-    harness.stage().act(session::GoToLessonStep{1});
-    harness.settle();
-    const std::string id = "local-rank";
-    harness.click(harness.widget(id + ".number"));
-    harness.type("7");
-    harness.frames(2);
-    harness.enter();
-    harness.settle();
-    const auto below_field = [&] {
-        return harness.widget(id + ".reveal").y - harness.widget(id + ".number").y;
+TEST_CASE("a lesson's end leads to the next in the course, the last one's to none") {
+    const auto course = session::find_lessons({{test::source_root() + "/scenarios"}});
+    const auto at = [&](const char* folder) {
+        return std::ranges::find_if(
+            course, [&](const session::LessonCard& each) { return session::folder_of(each.id) == folder; });
     };
-    harness.type("one");
-    harness.frames(2);
-    const float before = below_field();
-    harness.enter();
-    harness.settle();
-    CHECK(below_field() > before + 10);
-    CHECK(harness.state().quizzes.at(id).missed == "7");
-    harness.type("1");
-    harness.frames(2);
-    CHECK(below_field() == before);
+    for (const char* name : {"11_processes", "104_published"}) {
+        test::Harness harness;
+        harness.stage().act(session::OfferLessons{course});
+        harness.open(test::lesson(name));
+        CHECK_FALSE(harness.has_widget("lesson_next"));
+        const auto last = static_cast<int32_t>(harness.state().document->steps.size()) - 1;
+        harness.stage().act(session::GoToLessonStep{last});
+        harness.settle();
+        const auto next = at(name) + 1;
+        REQUIRE(harness.has_widget("lesson_next") == (next != course.end()));
+        if (next == course.end()) continue;
+        harness.click(harness.widget("lesson_next"));
+        CHECK(harness.stage().take_effects().open == std::vector<std::string>{next->id});
+    }
 }
 
 TEST_CASE("the end of a lesson and the logo lead to all lessons") {

@@ -306,7 +306,19 @@ TEST_CASE("where the tabs have no room one button names the view and leads to al
     CHECK_FALSE(app.state().palette);
     app.click(app.widget("views"));
     app.frames(2);
-    CHECK(app.state().palette);
+    app.click(app.widget("view" + std::to_string(static_cast<int>(view::ViewKind::memory))));
+    app.frames(2);
+    CHECK(app.state().view == view::ViewKind::memory);
+    CHECK_FALSE(app.has_widget("view0"));
+    // A press elsewhere closes it, and presses nothing.
+    app.click(app.widget("views"));
+    app.frames(2);
+    REQUIRE(app.has_widget("view0"));
+    const Point on = app.widget("lesson_on");
+    app.click(on);
+    app.frames(2);
+    CHECK_FALSE(app.has_widget("view0"));
+    CHECK(app.state().lesson_step == 0);
     app.resize(1280, 720);
     app.frames(3);
     CHECK(app.has_widget("tab0"));

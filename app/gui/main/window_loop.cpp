@@ -405,7 +405,10 @@ class WindowLoop::Loop {
     void written(const std::string& path) {
         end_export();
         window::GlfwWindow::hand_over(path);
-        tell({"ui.export.written", {{"path", path}}});
+        if (window::GlfwWindow::files_are_seen())
+            tell({"ui.export.written", {{"path", path}}});
+        else
+            tell({"ui.export.downloaded", {{"name", path.substr(path.rfind('/') + 1)}}});
     }
 
     /// One frame of the export between two of the window's.

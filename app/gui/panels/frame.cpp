@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "app/gui/panels/panels.h"
 #include "app/gui/panels/views.h"
@@ -110,6 +111,18 @@ void document(Ui& ui, Memory& memory, float width, float height) {
     top_bar(ui, memory, at.top_bar, arrange(width, height, {}).lesson.w);
 }
 
+/// In one column the sandbox stands over the picture: once a run of it has ended, the run is what to see.
+void uncover_run(Ui& ui, Memory& memory, float width) {
+    const DocumentMark front(ui.state.document);
+    if (ui.state.running) {
+        memory.run_from = front;
+        memory.was_running = true;
+    } else if (std::exchange(memory.was_running, false)) {
+        const bool covered = width < kOneColumn && ui.state.sandbox && ui.state.sandbox->open;
+        if (covered && !(memory.run_from == front)) ui.act(session::ToggleSandbox{});
+    }
+}
+
 }  // namespace
 
 void draw_frame(Ui& ui, Memory& memory, float width, float height) {
@@ -131,6 +144,7 @@ void draw_frame(Ui& ui, Memory& memory, float width, float height) {
         return;
     }
     if (ui.state.document) {
+        uncover_run(ui, memory, width);
         document(ui, memory, width, height);
     } else {
         const Rect page{0, kTopBar, width, height - kTopBar};
@@ -146,6 +160,7 @@ void draw_frame(Ui& ui, Memory& memory, float width, float height) {
     error_box(ui, memory, whole);
     key_sheet(ui, memory, whole);
     export_sheet(ui, memory, whole);
+    views_menu(ui, memory, whole);
     palette(ui, memory, whole);
     toast(ui, whole);
     if (ui.state.copy_view && ui.state.document) {

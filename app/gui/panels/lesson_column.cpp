@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "app/gui/panels/overlay.h"
 #include "app/gui/panels/panels.h"
 #include "app/gui/panels/rich_text.h"
 #include "app/gui/sandbox/what_if.h"
+#include "app/gui/session/lessons.h"
 #include "app/gui/session/planned.h"
 #include "app/gui/session/sandbox_actions.h"
 #include "core/trace/simulated.h"
@@ -176,7 +179,35 @@ float run_note(Ui& ui, Memory& memory, const session::LessonStep& step, float x,
     return y + 16;
 }
 
+/// Below the lesson's last words: what comes next in the course.
+float way_on(Ui& ui, Memory& memory, float x, float y, float w) {
+    const session::LessonCard* next = session::next_lesson(ui.state);
+    if (next == nullptr) return y;
+    y = paragraph(ui, x, y, w, ui.say("ui.lesson.next"), Face::caption, Token::mute) + 4;
+    const std::string words = std::to_string(next->number) + " · " + ui.pick(next->title);
+    if (button(ui, memory, "lesson_next", {x, y, w, 40}, ui.fit(words, words, w - 48, Face::body),
+               ButtonLook::primary, !ui.state.loading, Icon::next))
+        ui.act(session::OpenPath{next->id});
+    return y + 40 + 16;
+}
+
 constexpr const char* kColumn = "lesson";
+
+/// At the column's foot while a question that is open lies below it: the way there, by `down`.
+void question_below(Ui& ui, Memory& memory, Rect box, float down) {
+    const std::string words = ui.say("ui.lesson.question_below");
+    const float w = std::min(box.w - 32, button_width(ui, words, true));
+    const Rect at{box.x + (box.w - w) / 2, box.y + box.h - 44, w, 34};
+    const Overlay overlay(ui, "question_below", at);
+    const Touch t = touch(ui, memory, "question_below", at);
+    ui.fill(at, Token::accentbg, 12);
+    ui.outline(at, t.hovered ? Token::text : Token::accent, 12);
+    const float y = at.y + at.h / 2;
+    ui.draw->AddTriangleFilled(ui.px(Point{at.x + 12, y - 4}), ui.px(Point{at.x + 24, y - 4}),
+                               ui.px(Point{at.x + 18, y + 5}), ui.word(Token::text));
+    ui.text({at.x + 32, at.y, w - 40, at.h}, words, Face::body, Token::text);
+    if (t.pressed) memory.scroll_column = down;
+}
 
 /// Notes what the column shows now. True where that is another step, lesson or run than before: it starts at
 /// its top, and what was typed and told in another lesson is over.
@@ -195,9 +226,13 @@ bool turn_to_shown(const Ui& ui, Memory& memory) {
     return true;
 }
 
-/// What the step says and asks, scrolling where it is longer than its room.
-void lesson_step(Ui& ui, Memory& memory, Rect box, bool from_top) {
+/// What the step says and asks, scrolling where it is longer than its room. Gives how far below its foot a
+/// question that is open begins; 0: none does.
+float lesson_step(Ui& ui, Memory& memory, Rect box, bool from_top) {
     Region region(ui, kColumn, box, true, from_top);
+    if (const float down = std::exchange(memory.scroll_column, 0.0F); down > 0)
+        ImGui::SetScrollY(ImGui::GetScrollY() + ui.px(down));
+    float below = 0;
     const float x = box.x + 24, w = box.w - 48;
     float y = region.top() + 20;
     const session::Document& document = *ui.state.document;
@@ -217,14 +252,20 @@ void lesson_step(Ui& ui, Memory& memory, Rect box, bool from_top) {
         y = rich_text(ui, memory, "body", x, y, w, ui.pick(step.body)) + 20;
     if (step.part == "break" || step.part == "change") y = make_change(ui, memory, step.part, x, y - 4, w);
     for (const session::QuizCard& quiz : document.quizzes) {
-        if (quiz.step == step.id) y = quiz_card(ui, memory, quiz, x - 4, y, w + 8) + 16;
+        if (quiz.step != step.id) continue;
+        const float top = y;
+        y = quiz_card(ui, memory, quiz, x - 4, y, w + 8) + 16;
+        if (below == 0 && session::open_question(ui.state) == &quiz && top > box.y + box.h - 48)
+            below = y - (box.y + box.h);
     }
     if (!ui.quiz_mask.open()) y = failed_checks(ui, x, y, w);
     if (const view::RunEnd* end = told_end(ui)) {
         y = paragraph(ui, x, y, w, ui.say("view.end.head"), Face::caption, Token::mute) + 2;
         y = paragraph(ui, x, y, w, ui.say(end->what.id, end->what.args), Face::body, Token::soft) + 20;
     }
+    if (ui.state.lesson_step + 1 == count) y = way_on(ui, memory, x, y, w);
     region.content_ends(y + 4);
+    return below;
 }
 
 }  // namespace
@@ -241,7 +282,9 @@ void lesson_column(Ui& ui, Memory& memory, Rect box) {
         return;
     }
     const float foot = std::min(kStepsButtons, box.h);
-    lesson_step(ui, memory, {box.x, box.y, box.w, box.h - foot}, from_top);
+    const Rect text{box.x, box.y, box.w, box.h - foot};
+    if (const float down = lesson_step(ui, memory, text, from_top); down > 0)
+        question_below(ui, memory, text, down);
     ui.hairline(box.x, box.y + box.h - foot, box.w);
     steps_buttons(ui, memory, x, box.y + box.h - foot + 10, w);
 }

@@ -115,6 +115,7 @@ void key_sheet(Ui& ui, Memory& memory, Rect box) {
     for (const Row& row : rows) h += row_h(row);
     const float shown = std::min(h, box.h - 32);
     const Rect card{box.x + (box.w - w) / 2, box.y + (box.h - shown) / 2, w, shown};
+    if (backdrop(ui, "behind_keys", box)) ui.act(session::ToggleKeySheet{});
     const Overlay overlay(ui, "keys", card);
     Region region(ui, "keys_rows", {card.x, card.y + 2, card.w, card.h - 4});
     float y = region.top() + 16;

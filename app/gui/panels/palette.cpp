@@ -73,6 +73,7 @@ void palette(Ui& ui, Memory& memory, Rect box) {
     const float w = std::min(640.0F, box.w - 32), most = std::max(kRow, box.h * 0.7F - 82);
     const float list_h = std::min(most, kRow * static_cast<float>(std::max(1, count)));
     const Rect card{box.x + (box.w - w) / 2, box.y + std::max(16.0F, box.h * 0.1F), w, 82 + list_h};
+    if (memory.palette_open && backdrop(ui, "behind_palette", box)) ui.act(session::TogglePalette{});
     const Overlay overlay(ui, "palette_card", card);
     if (!memory.palette_open) ImGui::SetKeyboardFocusHere();
     memory.palette_open = true;

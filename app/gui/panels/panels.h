@@ -71,6 +71,8 @@ std::string view_as_text(Ui& ui, Memory& memory);
 /// moved, the lesson's step and its questions, the view; without a document the lessons.
 std::string told(Ui& ui, Memory& memory);
 void toast(Ui& ui, Rect box);
+/// All views, one a row, where the tabs have no room and their button was pressed.
+void views_menu(Ui& ui, Memory& memory, Rect box);
 
 /// The frame of a film: the view's picture, the lesson's title and step, what the step says and what has just
 /// happened, how much has been shown. `box`: the whole frame. Memory::film says how large all is drawn.

@@ -38,7 +38,8 @@ std::string join(const std::vector<int>& ranks) {
 std::string in_words(const Ui& ui, const QuizCard& quiz, const std::string& answer) {
     if (quiz.kind == "choice") {
         const auto index = static_cast<size_t>(std::atoi(answer.c_str()));
-        return index < quiz.choices.size() ? ui.pick(quiz.choices[index].text) : answer;
+        if (index >= quiz.choices.size()) return answer;
+        return (ui.chinese() ? "“" : "\"") + ui.pick(quiz.choices[index].text) + (ui.chinese() ? "”" : "\"");
     }
     if (quiz.kind == "ranks" || quiz.kind == "order") {
         std::string text;
@@ -127,7 +128,7 @@ float typed_answer(Ui& ui, Memory& memory, const QuizCard& quiz, const QuizState
 }
 
 std::string verdict_words(const Ui& ui, const QuizCard& quiz, const QuizState& state) {
-    return ui.say("ui.quiz.verdict",
+    return ui.say(quiz.kind == "choice" ? "ui.quiz.verdict.choice" : "ui.quiz.verdict",
                   {{"guess", in_words(ui, quiz, state.guess)}, {"answer", in_words(ui, quiz, quiz.answer)}});
 }
 
@@ -216,6 +217,7 @@ float unanswered(Ui& ui, Memory& memory, const QuizCard& quiz, const QuizState& 
     if (!hint.empty()) y = rich_text(ui, memory, quiz.id + ".h", left, y, room, hint) + 10;
     const std::string check = ui.say("ui.quiz.check");
     const float wide = std::min(room, button_width(ui, check, false));
+    // Of an answer that was wrong it stands above what to do next.
     const std::string why = is_missed                                      ? "ui.quiz.guess_anew"
                             : state.guess.empty()                          ? "ui.quiz.guess_needed"
                             : !session::readable_answer(quiz, state.guess) ? "lesson.unreadable." + quiz.kind
@@ -223,7 +225,7 @@ float unanswered(Ui& ui, Memory& memory, const QuizCard& quiz, const QuizState& 
     if (told_of(memory, quiz, state).what == Told::What::unreadable)
         y = paragraph(ui, left, y, room, ui.say(why), Face::body, Token::err) + 8;
     if (button(ui, memory, quiz.id + ".check", {left, y, wide, 40}, check, ButtonLook::primary, why.empty(),
-               Icon::none, why.empty() ? "" : ui.say(why)))
+               Icon::none, why.empty() || is_missed ? "" : ui.say(why)))
         ui.act(session::Check{quiz.id});
     bool pressed = false;
     if (missed) {

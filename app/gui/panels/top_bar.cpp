@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/gui/panels/layout.h"
+#include "app/gui/panels/overlay.h"
 #include "app/gui/panels/panels.h"
 
 namespace meshscope::panels {
@@ -25,8 +27,7 @@ void mark(Ui& ui, Memory& memory, float brand, float h) {
         const Touch home = touch(ui, memory, "home", box);
         if (home.hovered) {
             ui.fill(box, Token::raised, 8);
-            ImGui::SetNextWindowPos(ui.px(Point{box.x, h + 4}));  // below, so that it covers no word of it
-            tooltip(ui, ui.say("ui.lessons"));
+            tooltip(ui, ui.say("ui.lessons"), box);
         }
         if (home.pressed) show_lessons(ui);
     }
@@ -89,7 +90,7 @@ void draw_tabs(Ui& ui, Memory& memory, float x, float h, const Tabs& tabs) {
     }
 }
 
-/// Where the tabs have no room: the view's name, and all views behind it.
+/// Where the tabs have no room: the view's name, which opens the list of all.
 void view_button(Ui& ui, Memory& memory, float x, float w, float h) {
     const Rect box{x, (h - 34) / 2, w, 34};
     const Touch t = touch(ui, memory, "views", box);
@@ -99,10 +100,37 @@ void view_button(Ui& ui, Memory& memory, float x, float w, float h) {
     const Point tip{x + w - 16, h / 2 + 2};
     ui.draw->AddTriangleFilled(ui.px(Point{tip.x - 5, tip.y - 4}), ui.px(Point{tip.x + 5, tip.y - 4}),
                                ui.px(Point{tip.x, tip.y + 3}), ui.word(Token::soft));
-    if (t.pressed) ui.act(session::TogglePalette{});
+    if (t.pressed) memory.views_open = true;
 }
 
 }  // namespace
+
+void views_menu(Ui& ui, Memory& memory, Rect box) {
+    if (!memory.views_open) return;
+    ui.panel = "views";
+    memory.views_open = !backdrop(ui, "behind_views", box) && ui.state.document;
+    constexpr float kRow = 44;
+    float w = 0;
+    for (const ViewKind kind : view::kViewKinds)
+        w = std::max(w, ui.width(tab_label(ui, kind, false), Face::body) + 48);
+    const Rect card{kAfterLogo, kTopBar, std::min(w, box.w - kAfterLogo - 8),
+                    kRow * static_cast<float>(std::size(view::kViewKinds)) + 16};
+    const Overlay overlay(ui, "views", card);
+    float y = card.y + 8;
+    for (const ViewKind kind : view::kViewKinds) {
+        const Rect row{card.x + 8, y, card.w - 16, kRow};
+        const Touch t = touch(ui, memory, "view" + std::to_string(static_cast<int>(kind)), row);
+        const bool on = ui.state.view == kind;
+        if (on || t.hovered) ui.fill(row, on ? Token::accentbg : Token::inset, 8);
+        ui.text({row.x + 16, y, row.w - 24, kRow}, tab_label(ui, kind, false), Face::body,
+                on ? Token::text : Token::soft);
+        if (t.pressed) {
+            ui.act(session::SetView{kind});
+            memory.views_open = false;
+        }
+        y += kRow;
+    }
+}
 
 void show_lessons(Ui& ui) {
     ui.act(session::CloseDocument{});
@@ -125,11 +153,11 @@ void top_bar(Ui& ui, Memory& memory, Rect box, float lesson_width) {
     };
     const Touch help = square("help");
     ui.text({right, 8, 36, 36}, "?", Face::title, help.hovered ? Token::text : Token::soft, Align::centre);
-    if (help.hovered) tooltip(ui, ui.say("ui.help"));
+    if (help.hovered) tooltip(ui, ui.say("ui.help"), {right, 8, 36, 36});
     if (help.pressed) ui.act(session::ToggleKeySheet{});
     const Touch theme = square("theme");
     theme_mark(ui, {right + 18, 26}, theme.hovered ? Token::text : Token::soft);
-    if (theme.hovered) tooltip(ui, ui.say("ui.theme"));
+    if (theme.hovered) tooltip(ui, ui.say("ui.theme"), {right, 8, 36, 36});
     if (theme.pressed) {
         using window::ThemeKind;
         const ThemeKind now = ui.state.theme;
@@ -140,7 +168,7 @@ void top_bar(Ui& ui, Memory& memory, Rect box, float lesson_width) {
     if (ui.state.document) {
         const Touch save = square("export");
         export_mark(ui, {right + 18, 26}, save.hovered ? Token::text : Token::soft);
-        if (save.hovered) tooltip(ui, ui.say("keys.export"));
+        if (save.hovered) tooltip(ui, ui.say("keys.export"), {right, 8, 36, 36});
         if (save.pressed) ui.act(session::ToggleExport{});
     }
     right -= 8 + 108;

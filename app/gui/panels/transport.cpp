@@ -61,7 +61,7 @@ void transport(Ui& ui, Memory& memory, Rect box) {
                              ui.colour(Token::accent, t.held ? 0.85F : 1), 0);
     if (t.hovered) {
         ui.draw->AddCircle(ui.px(Point{x + 22, y + 22}), ui.px(22), ui.colour(Token::text), 0, ui.px(1.5F));
-        tooltip(ui, ui.say(ui.state.playing ? "ui.pause" : "ui.play"));
+        tooltip(ui, ui.say(ui.state.playing ? "ui.pause" : "ui.play"), play);
     }
     draw_icon(ui, ui.state.playing ? Icon::pause : Icon::play, {x + 22, y + 22}, Token::onacc);
     if (t.pressed) ui.act(session::TogglePlay{});
@@ -96,7 +96,7 @@ void transport(Ui& ui, Memory& memory, Rect box) {
     const Rect speed_box{at, y + 2, speed_w, 40};
     const Touch s = touch(ui, memory, "speed", speed_box);
     ui.text(speed_box, speed, Face::mono_small, s.hovered ? Token::text : Token::soft, Align::centre);
-    if (s.hovered) tooltip(ui, ui.say("ui.speed"));
+    if (s.hovered) tooltip(ui, ui.say("ui.speed"), speed_box);
     if (s.pressed) ui.act(session::SetSpeed{next_speed(ui.state.speed)});
 
     if (box.h < kTransport) return;

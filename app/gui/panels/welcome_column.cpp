@@ -47,7 +47,9 @@ float go_on_card(Ui& ui, Memory& memory, Rect box) {
     ui.outline(at, Token::accent, 12, t.hovered ? 2.0F : 1.5F);
     const float x = at.x + kPad;
     float y = at.y + kPicture + 8;
-    const std::string head = ui.say(progress != nullptr ? "ui.welcome.continue" : "ui.welcome.begin");
+    const std::string head = ui.say(progress != nullptr                    ? "ui.welcome.continue"
+                                    : ui.state.remembered.progress.empty() ? "ui.welcome.begin"
+                                                                           : "ui.welcome.next");
     ui.text({x, y, inside, line}, head, Face::caption, Token::accent);
     if (progress != nullptr) {
         const std::string of = ui.say(
@@ -190,7 +192,11 @@ float recent_rows(Ui& ui, Memory& memory, Rect box, float bottom) {
             ui.fill(at, Token::raised, 8);
             tooltip(ui, recent[i].path);
         }
-        const std::string name = view::elided(ui.measure, recent[i].name, Face::body, at.w - 16);
+        const auto card = std::ranges::find(ui.state.offers, recent[i].path, &session::LessonCard::id);
+        const std::string words = card != ui.state.offers.end() && card->number > 0
+                                      ? std::to_string(card->number) + " · " + ui.pick(card->title)
+                                      : recent[i].name;
+        const std::string name = view::elided(ui.measure, words, Face::body, at.w - 16);
         ui.text({at.x + 8, y, at.w - 16, row}, name, Face::body, t.hovered ? Token::text : Token::soft);
         if (t.pressed) ui.act(session::OpenPath{recent[i].path});
         y += row;

@@ -46,6 +46,13 @@ void Memory::walk_focus(int right, int down) {
     focus_moved = true;
 }
 
+namespace {
+
+constexpr float kTipWidth = 320;
+constexpr Point kTipPad{12, 8};
+
+}  // namespace
+
 Touch touch(Ui& ui, Memory& memory, const std::string& id, Rect box, bool enabled) {
     Touch t;
     ImGui::SetCursorScreenPos({ui.px(box.x), ui.px(box.y)});
@@ -71,14 +78,30 @@ Touch touch(Ui& ui, Memory& memory, const std::string& id, Rect box, bool enable
 
 void tooltip(Ui& ui, const std::string& text) {
     if (text.empty()) return;
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {ui.px(12), ui.px(8)});
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {ui.px(kTipPad.x), ui.px(kTipPad.y)});
     ImGui::PushFont(ui.fonts.font(Face::caption));
     ImGui::BeginTooltip();
-    for (const std::string& line : wrap(ui.measure, text, Face::caption, 320))
+    for (const std::string& line : wrap(ui.measure, text, Face::caption, kTipWidth))
         ImGui::TextUnformatted(printable(line).c_str());
     ImGui::EndTooltip();
     ImGui::PopFont();
     ImGui::PopStyleVar();
+}
+
+void tooltip(Ui& ui, const std::string& text, Rect beside) {
+    if (text.empty()) return;
+    float w = 0, h = 2 * kTipPad.y;
+    for (const std::string& line : wrap(ui.measure, text, Face::caption, kTipWidth)) {
+        w = std::max(w, ui.width(line, Face::caption) + 2 * kTipPad.x);
+        h += ui.line(Face::caption);
+    }
+    const ImVec2 screen = ImGui::GetIO().DisplaySize;
+    const float right = screen.x / ui.px(1), foot = screen.y / ui.px(1), gap = 6;
+    const float below = beside.y + beside.h + gap;
+    const Point at{std::max(gap, std::min(beside.x, right - w - gap)),
+                   below + h + gap <= foot ? below : std::max(gap, beside.y - gap - h)};
+    ImGui::SetNextWindowPos(ui.px(at));
+    tooltip(ui, text);
 }
 
 void draw_icon(Ui& ui, Icon icon, Point c, Token token) {
@@ -152,7 +175,7 @@ bool button(Ui& ui, Memory& memory, const std::string& id, Rect box, const std::
         ui.draw->AddLine(ui.px(Point{x, box.y + box.h / 2 + 11}),
                          ui.px(Point{x + wide, box.y + box.h / 2 + 11}), ui.word(Token::accent), ui.px(1));
     }
-    if (t.hovered) tooltip(ui, tip);
+    if (t.hovered) tooltip(ui, tip, box);
     return t.pressed;
 }
 

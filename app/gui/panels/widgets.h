@@ -41,6 +41,7 @@ struct Memory {
     };
     std::vector<DrawnShape> shapes;
     std::map<std::string, std::string> fields;  ///< text fields by id
+    float scroll_column = 0;                    ///< the left column is to move on by so much, logical pixels
     std::string column_shown;  ///< the lesson and step, or the run, that the left column last showed
     std::string typed_over;  ///< the field that, when it next has the keyboard, is selected whole; "" = none
     std::map<std::string, std::string> entered;  ///< by question, what Enter was pressed on in its field
@@ -67,6 +68,9 @@ struct Memory {
     std::string palette_query;
     int palette_at = 0;
     bool palette_open = false, palette_enter = false, palette_moved = false;
+    bool was_running = false;  ///< in the latest frame, from this document on
+    DocumentMark run_from;
+    bool views_open = false;  ///< the list of views, where the tabs have no room
     bool tells = false;  ///< each frame also says as text what it shows
     std::string told;    ///< what the latest frame said so; "" where it was not asked
     /// The welcome page: lessons that it shows without their pictures, in this frame and when they were last
@@ -147,6 +151,8 @@ void type_over(Memory& memory, const std::string& id);
 float section_head(Ui& ui, float x, float y, float w, const std::string& caption, const std::string& note);
 
 void tooltip(Ui& ui, const std::string& text);
+/// Below a widget, or above where there is no room: it covers neither the widget nor what stands in its row.
+void tooltip(Ui& ui, const std::string& text, Rect beside);
 void draw_icon(Ui& ui, Icon icon, Point centre, Token token);
 
 /// A scrolling part of the window: a child window whose drawing list `ui.draw` is while it lives.

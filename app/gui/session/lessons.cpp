@@ -95,6 +95,15 @@ Reached reached(const AppState& state, const LessonCard& card) {
     return std::cmp_less(progress->seen.size(), progress->steps) ? Reached::begun : Reached::done;
 }
 
+const LessonCard* next_lesson(const AppState& state) {
+    const auto lesson = open_lesson(state);
+    if (!lesson) return nullptr;
+    const auto at = std::ranges::find_if(
+        state.offers, [&](const LessonCard& each) { return folder_of(each.id) == lesson->name; });
+    return at == state.offers.end() || at + 1 == state.offers.end() || (at + 1)->number == 0 ? nullptr
+                                                                                             : &*(at + 1);
+}
+
 std::optional<std::size_t> go_on_with(const AppState& state) {
     const auto& offers = state.offers;
     for (const Recent& recent : state.remembered.recent) {

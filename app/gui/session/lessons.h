@@ -17,6 +17,8 @@ struct Chapter {
 
 /// The name of the folder that a scenario lies in: "63_hsdp".
 std::string folder_of(const std::string& scenario);
+/// The lesson that stands behind the open one in the course; null where none does, or where none is open.
+const LessonCard* next_lesson(const AppState& state);
 
 /// The lessons with the texts that a search looks through. Cost: reads some 10 kB a lesson.
 std::vector<LessonCard> with_search_words(std::vector<LessonCard> offers);
