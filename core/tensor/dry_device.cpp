@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/tensor/dry_blocks.h"
 #include "core/tensor/kernels.h"
 
 namespace meshscope::tensor {
@@ -57,10 +58,10 @@ class DryDevice final : public Device {
             kept->second.pop_back();
             return memory;
         }
-        std::byte* memory = map(size);
+        std::byte* memory = map(bytes);
         if (memory == nullptr) {
             unmap_kept();
-            memory = map(size);
+            memory = map(bytes);
         }
         if (memory == nullptr) refuse(bytes);
         return memory;
@@ -68,8 +69,10 @@ class DryDevice final : public Device {
     void free(std::byte* memory, int64_t bytes) noexcept override {
         if (bytes < kMapFrom) {
             ::operator delete(memory, kAlignment);
-        } else if (bytes < kKeepFrom || !keep(memory, bytes)) {
+        } else if (bytes < kKeepFrom) {
             munmap(memory, static_cast<std::size_t>(bytes));
+        } else if (!keep(memory, bytes)) {
+            free_untouched_block(memory, bytes);
         }
     }
     const Kernels& kernels() const override { return kernels_; }
@@ -79,9 +82,10 @@ class DryDevice final : public Device {
         throw DeviceError({"device.out_of_memory", {{"bytes", bytes}}});
     }
     /// Null where there are no addresses.
-    static std::byte* map(std::size_t size) {
-        void* const memory =
-            mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    static std::byte* map(int64_t bytes) {
+        if (bytes >= kKeepFrom) return untouched_block(bytes);
+        void* const memory = mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
     }
     bool keep(std::byte* memory, int64_t bytes) noexcept {
@@ -94,7 +98,7 @@ class DryDevice final : public Device {
     }
     void unmap_kept() noexcept {
         for (const auto& [bytes, blocks] : kept_)
-            for (std::byte* const memory : blocks) munmap(memory, static_cast<std::size_t>(bytes));
+            for (std::byte* const memory : blocks) free_untouched_block(memory, bytes);
         kept_.clear();
     }
 

@@ -351,13 +351,13 @@ TEST_CASE("a model's configuration is planned, and what was asked of it is chang
     app.click(app.widget("plan_gpus.more"));
     app.change_plan();
     CHECK(asked().gpus == 16);
-    CHECK(asked().global_batch == 16);  // as many samples a GPU
+    CHECK(asked().global_batch == 8);  // what was not pressed stays
     app.click(app.widget("plan_seq.less"));
     app.change_plan();
     CHECK(asked().shape.seq == 4096);
     app.click(app.widget("plan_batch.more"));
     app.change_plan();
-    CHECK(asked().global_batch == 32);
+    CHECK(asked().global_batch == 16);
     const double before = asked().memory_bytes;
     app.click(app.widget("plan_gpu.more"));
     app.change_plan();
@@ -365,7 +365,7 @@ TEST_CASE("a model's configuration is planned, and what was asked of it is chang
     CHECK(asked().memory_bytes != before);
     CHECK(asked().gpus == 16);
     CHECK(asked().shape.seq == 4096);
-    CHECK(asked().global_batch == 32);
+    CHECK(asked().global_batch == 16);
 }
 
 TEST_CASE("what a question cannot be is not offered: no GPU, positions that a model has not learned") {

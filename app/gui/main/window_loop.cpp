@@ -259,7 +259,10 @@ class WindowLoop::Loop {
         // What the thing is, in words, is a text of the catalogue of its own.
         const i18n::Language language = catalogue_language(stage_.state().language);
         for (MessageArg& arg : dropped.alone.args)
-            if (arg.name == "what") arg.value = catalogue_.text(to_text(arg.value), language);
+            if (arg.name == "what")
+                arg.value = catalogue_.text(to_text(arg.value), language);
+            else if (arg.name == "path" && !window::GlfwWindow::files_are_seen())
+                arg.value = std::filesystem::path(to_text(arg.value)).filename().string();
         stage_.act(session::ShowError{{{catalogue_.text(dropped.alone, language)}}});
     }
 

@@ -309,7 +309,9 @@ void foot_row(Ui& ui, Memory& memory, Rect box) {
         const bool leads_back = session::open_lesson(ui.state) != nullptr;
         if (const std::string words = told(wide); !leads_back && !words.empty() && wide > 120)
             ui.text({controls + 16, box.y, wide, box.h}, words, Face::body, Token::soft);
-        if (box.w - controls > 120)
+        if (box.w - controls > 120 && ui.state.document->plan && ui.state.document->plan == ui.state.plan)
+            back_to_plan(ui, memory, controls + 16, box.y + (box.h - 38) / 2, box.w - controls - 40);
+        else if (box.w - controls > 120)
             back_to_lesson(ui, memory, controls + 16, box.y + (box.h - 38) / 2, box.w - controls - 40);
         return;
     }

@@ -53,6 +53,8 @@ void splitter(Ui& ui, Memory& memory, Rect box, float top, float height);
 void welcome(Ui& ui, Memory& memory, Rect box);
 /// The plan that is open: its layouts as a chart of time and memory, and the chosen one in figures.
 void plan_page(Ui& ui, Memory& memory, Rect box);
+/// Of a modelled run of the plan that is open the way back to the chart; returns the y below.
+float back_to_plan(Ui& ui, Memory& memory, float x, float y, float w);
 /// Of a modelled run of the plan that is open: the way back to the chart, and what the plan estimated of it.
 /// Returns the y below; `y` where the run in front is none.
 float beside_plan(Ui& ui, Memory& memory, float x, float y, float w);

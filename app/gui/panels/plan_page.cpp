@@ -207,9 +207,10 @@ float head(Ui& ui, Memory& memory, const Planned& plan, Rect box) {
     ui.text({box.x, box.y, room, title}, view::elided(ui.measure, plan.title, Face::lesson_title, room),
             Face::lesson_title, Token::text);
     float y = box.y + std::max(title, 36.0F) + 4;
+    y = plan_question(ui, memory, plan, {box.x, y + 4, box.w, 0}) + 10;
     for (const std::string& line : asked(ui, plan))
         y = paragraph(ui, box.x, y, box.w, line, Face::body, Token::soft) + 2;
-    return plan_question(ui, memory, plan, {box.x, y + 8, box.w, 0}) + 12;
+    return y + 6;
 }
 
 /// What the marks mean; returns the y below.
@@ -273,14 +274,18 @@ void plan_page(Ui& ui, Memory& memory, Rect box) {
     region.content_ends(y + 16);
 }
 
-float beside_plan(Ui& ui, Memory& memory, float x, float y, float w) {
-    const session::Document& document = *ui.state.document;
-    if (!document.plan || document.plan != ui.state.plan) return y;
+float back_to_plan(Ui& ui, Memory& memory, float x, float y, float w) {
     const std::string words = ui.say("ui.plan.back");
     if (button(ui, memory, "back_to_plan", {x, y, std::min(w, button_width(ui, words, true)), 38}, words,
                ButtonLook::primary, true, Icon::previous))
         ui.act(session::CloseDocument{});
-    y += 38 + 16;
+    return y + 38;
+}
+
+float beside_plan(Ui& ui, Memory& memory, float x, float y, float w) {
+    const session::Document& document = *ui.state.document;
+    if (!document.plan || document.plan != ui.state.plan) return y;
+    y = back_to_plan(ui, memory, x, y, w) + 16;
     const estimate::Layouted& of = *document.plan->layouts[document.layout].estimate;
     return paragraph(ui, x, y, w,
                      ui.say(document.eager_kernels ? "ui.plan.estimated.eager" : "ui.plan.estimated",

@@ -13,6 +13,8 @@
 namespace meshscope::panels {
 namespace {
 
+constexpr float kSizeRoom = 64;  ///< so that a longer number does not move what stands behind it
+
 /// The next power of two in that direction, within 1 and `most`.
 int64_t next_size(int64_t n, int direction, int64_t most) {
     const auto below = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(n)));
@@ -38,10 +40,10 @@ float plan_question(Ui& ui, Memory& memory, const session::Planned& plan, Rect b
     const estimate::Question& asked = plan.file.question;
     const float high = 36, gap = 16;
     float x = box.x, y = box.y;
-    const auto item = [&](const char* name, const std::string& value, bool less, bool more) {
+    const auto item = [&](const char* name, const std::string& value, float room, bool less, bool more) {
         const std::string label = ui.say(std::string("ui.plan.ask.") + name);
         const float label_w = ui.width(label, Face::caption) + 8;
-        const float value_w = std::max(44.0F, ui.width(value, Face::mono)) + 8 + 2 * kStepperEnd;
+        const float value_w = std::max(room, ui.width(value, Face::mono)) + 8 + 2 * kStepperEnd;
         if (x > box.x && x + label_w + value_w > box.x + box.w) {
             x = box.x;
             y += high + 8;
@@ -55,19 +57,16 @@ float plan_question(Ui& ui, Memory& memory, const session::Planned& plan, Rect b
     const auto ask = [&](const PlanChange& change) { ui.act(session::ChangePlan{change}); };
 
     const auto size = [&](const char* name, int64_t now, int64_t most) {
-        const int direction = item(name, view::format_count(now), now > 1, now < most);
+        const int direction = item(name, view::format_count(now), kSizeRoom, now > 1, now < most);
         return direction == 0 ? std::nullopt : std::optional(next_size(now, direction, most));
     };
-    if (const auto gpus = size("gpus", asked.gpus, estimate::kMostGpus)) {
-        // As many samples a GPU as before.
-        const int64_t batch =
-            std::clamp<int64_t>(asked.global_batch * *gpus / asked.gpus, 1, estimate::kMostBatch);
-        ask({.gpus = gpus, .global_batch = batch});
-    }
+    if (const auto gpus = size("gpus", asked.gpus, estimate::kMostGpus)) ask({.gpus = gpus});
     const std::vector<std::string>& kinds = gpu_kinds();
     const auto at = std::ranges::find(kinds, asked.profile.name) - kinds.begin();
     const auto count = static_cast<std::ptrdiff_t>(kinds.size());
-    if (const int direction = item("gpu", asked.profile.name, count > 1, count > 1))
+    float widest = 0;
+    for (const std::string& kind : kinds) widest = std::max(widest, ui.width(kind, Face::mono));
+    if (const int direction = item("gpu", asked.profile.name, widest, count > 1, count > 1))
         ask({.gpu = kinds[static_cast<std::size_t>(at == count ? 0 : (at + direction + count) % count)]});
     if (const auto batch = size("batch", asked.global_batch, estimate::kMostBatch))
         ask({.global_batch = batch});

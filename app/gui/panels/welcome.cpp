@@ -44,10 +44,13 @@ std::vector<std::string> title_lines(const Ui& ui, const std::string& title, flo
     if (lines.size() <= most) return lines;
     lines = wrap(ui.measure, before_colon(title), Face::caption, w);
     if (lines.size() <= most) return lines;
-    // "Is it true?", "Why does it hang?" stand before many: what follows says which it is.
-    for (const std::string_view question : {"? ", "？"})
+    // "Is it true?", "Why does it hang?" stand before many: what follows says which it is. A claim stays a
+    // question.
+    for (const auto& [question, mark] : {std::pair{"? ", "?"}, std::pair{"？", "？"}})
         if (const std::size_t at = title.find(question); at != title.npos) {
-            lines = wrap(ui.measure, title.substr(at + question.size()), Face::caption, w);
+            const bool claim = title.starts_with("Is it true") || title.starts_with("对不对");
+            const std::string rest = title.substr(at + std::string_view(question).size());
+            lines = wrap(ui.measure, claim ? rest + mark : rest, Face::caption, w);
             if (lines.size() <= most) return lines;
         }
     lines = wrap(ui.measure, title, Face::caption, w);
