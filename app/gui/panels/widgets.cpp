@@ -17,7 +17,6 @@ void Memory::move_focus(int direction) {
     at = (at + direction + n) % n;
     focus = order[static_cast<size_t>(at)];
     focus_moved = true;
-    if (fields.contains(focus)) activate = true;  // a field takes letters at once
 }
 
 void Memory::walk_focus(int right, int down) {
