@@ -8,7 +8,9 @@
 namespace meshscope::tensor {
 namespace {
 
-constexpr std::uintptr_t kFirst = std::uintptr_t{1} << 31, kApart = 4096;
+/// No multiple of what a tensor's part lies off its beginning, which is mostly one of a power of two: else a
+/// part of one block could begin where another block does.
+constexpr std::uintptr_t kFirst = std::uintptr_t{1} << 31, kApart = std::uintptr_t{64} * 509;
 constexpr std::size_t kMost = (std::size_t{1} << 31) / kApart - 1;
 
 /// Which of the beginnings are handed out is the process's, as its addresses are.
