@@ -5,8 +5,9 @@
 
 namespace meshscope::tensor {
 
-/// Addresses of `bytes` bytes that the dry device hands out and nobody reads or writes; different blocks
-/// begin at different ones. Null where there are none.
+/// Addresses of `bytes` bytes that the dry device hands out and nobody reads or writes. Different blocks begin
+/// at different ones; in a page, which has too few addresses, they may reach into each other. Null where there
+/// are none.
 std::byte* untouched_block(int64_t bytes);
 void free_untouched_block(std::byte* block, int64_t bytes) noexcept;
 
