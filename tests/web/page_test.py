@@ -343,8 +343,9 @@ def typed(browser, file, pictures):
     })"""
     browser.evaluate(paste + "(' 77\\n')")
     answer("what is pasted from a menu arrives", "77")
+    browser.call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+    browser.evaluate("navigator.clipboard.writeText('78')")
     with browser.held("Control"):
-        browser.evaluate(paste + "('78')")
         browser.key("v", modifiers=2)
     answer("what is pasted by Ctrl+V arrives", "78")
     browser.key("5")
