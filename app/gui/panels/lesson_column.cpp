@@ -2,7 +2,6 @@
 #include <cmath>
 #include <utility>
 
-#include "app/gui/panels/overlay.h"
 #include "app/gui/panels/panels.h"
 #include "app/gui/panels/rich_text.h"
 #include "app/gui/sandbox/what_if.h"
@@ -193,12 +192,13 @@ float way_on(Ui& ui, Memory& memory, float x, float y, float w) {
 
 constexpr const char* kColumn = "lesson";
 
-/// At the column's foot while a question that is open lies below it: the way there, by `down`.
+constexpr float kQuestionBelow = 50;
+
+/// Below the text while a question that is open lies further down: the way there, by `down`.
 void question_below(Ui& ui, Memory& memory, Rect box, float down) {
     const std::string words = ui.say("ui.lesson.question_below");
     const float w = std::min(box.w - 32, button_width(ui, words, true));
-    const Rect at{box.x + (box.w - w) / 2, box.y + box.h - 44, w, 34};
-    const Overlay overlay(ui, "question_below", at);
+    const Rect at{box.x + (box.w - w) / 2, box.y + 8, w, 34};
     const Touch t = touch(ui, memory, "question_below", at);
     ui.fill(at, Token::accentbg, 12);
     ui.outline(at, t.hovered ? Token::text : Token::accent, 12);
@@ -282,9 +282,12 @@ void lesson_column(Ui& ui, Memory& memory, Rect box) {
         return;
     }
     const float foot = std::min(kStepsButtons, box.h);
-    const Rect text{box.x, box.y, box.w, box.h - foot};
-    if (const float down = lesson_step(ui, memory, text, from_top); down > 0)
-        question_below(ui, memory, text, down);
+    // While a question lies below, its sign takes room from the text.
+    const float sign = memory.question_below ? kQuestionBelow : 0;
+    const Rect text{box.x, box.y, box.w, box.h - foot - sign};
+    const float down = lesson_step(ui, memory, text, from_top);
+    if (sign > 0 && down > 0) question_below(ui, memory, {box.x, text.y + text.h, box.w, sign}, down);
+    memory.question_below = down > 0;
     ui.hairline(box.x, box.y + box.h - foot, box.w);
     steps_buttons(ui, memory, x, box.y + box.h - foot + 10, w);
 }

@@ -41,6 +41,7 @@ struct Memory {
     };
     std::vector<DrawnShape> shapes;
     std::map<std::string, std::string> fields;  ///< text fields by id
+    bool question_below = false;                ///< a question that is open lies below the left column's foot
     float scroll_column = 0;                    ///< the left column is to move on by so much, logical pixels
     std::string column_shown;  ///< the lesson and step, or the run, that the left column last showed
     std::string typed_over;  ///< the field that, when it next has the keyboard, is selected whole; "" = none
