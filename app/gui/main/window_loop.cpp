@@ -12,13 +12,12 @@
 #include <thread>
 #include <utility>
 
-#include "app/gui/main/exporter.h"
 #include "app/gui/main/first_actions.h"
 #include "app/gui/main/kept_settings.h"
-#include "app/gui/main/seen_picture.h"
 #include "app/gui/main/stage.h"
 #include "app/gui/main/state_dump.h"
-#include "app/gui/main/words.h"
+#include "app/gui/main/telling.h"
+#include "app/gui/main/window_exports.h"
 #include "app/gui/session/dropped.h"
 #include "app/gui/session/lesson_pictures.h"
 #include "app/gui/session/live_run.h"
@@ -26,10 +25,7 @@
 #include "app/gui/session/runner.h"
 #include "app/gui/session/session.h"
 #include "app/gui/window/glfw_window.h"
-#include "app/gui/window/png.h"
-#include "app/i18n/error_text.h"
 #include "core/base/error.h"
-#include "core/base/replace_file.h"
 
 namespace meshscope::gui {
 namespace {
@@ -59,7 +55,9 @@ class WindowLoop::Loop {
           kept_(around.settings),
           window_(width(options, kept_.now), height(options, kept_.now), "Meshscope"),
           host_(window_.handle()),
-          stage_(host_, catalogue) {}
+          stage_(host_, catalogue),
+          telling_(stage_, catalogue),
+          exports_(window_, host_, stage_, telling_, catalogue, around.tools) {}
     ~Loop() { window::GlfwWindow::on_display_gone({}); }
     Loop(const Loop&) = delete;
     Loop& operator=(const Loop&) = delete;
@@ -119,7 +117,7 @@ class WindowLoop::Loop {
             settle_ = 3;
         }
         outside();
-        export_frame();
+        exports_.frame();
         dump_state(stage_, options_.dump_state, dumped_);
         keep(2.0);
         return true;
@@ -128,7 +126,7 @@ class WindowLoop::Loop {
     /// The end, however it came: what is under way is kept to be told at the next start. What runs is stopped
     /// by the destructors, after its present step.
     void end() {
-        exporter_.reset();
+        exports_.end();
         if (!kept_.has_file()) return;
         window_.outer_size(kept_.now.width, kept_.now.height);
         keep_at_end();
@@ -145,19 +143,11 @@ class WindowLoop::Loop {
     /// What the settings' file had to be told of, and what was unfinished. Edits that were kept stop nobody.
     void tell_settings() {
         session::ErrorBox box;
-        const bool seen = window::GlfwWindow::files_are_seen();
-        for (Message message : kept_.said()) {
-            const bool edits = message.id == "settings.kept_edits";
-            for (const auto& [id, in_page] :
-                 {std::pair{"settings.kept_edits", "settings.kept_edits_in_page"},
-                  std::pair{"settings.kept_run", "settings.kept_run_in_page"},
-                  std::pair{"settings.kept_export", "settings.kept_export_in_page"}})
-                if (!seen && message.id == id) message.id = in_page;
-            if (edits)
-                tell(message);
+        for (const Message& message : kept_.said())
+            if (message.id == "settings.kept_edits")
+                telling_.tell(message);
             else
-                box.lines.push_back(catalogue_.text(message, catalogue_language(stage_.state().language)));
-        }
+                box.lines.push_back(telling_.words(message));
         if (!box.lines.empty()) stage_.act(session::ShowError{box});
     }
 
@@ -165,29 +155,21 @@ class WindowLoop::Loop {
         const session::AppState& s = stage_.state();
         const bool held = s.live && !s.live->world.ended;
         const session::RunRequest* run = s.running && run_ ? &*run_ : held && held_ ? &*held_ : nullptr;
-        kept_.keep_at_end(s, run, saved_, [this](const Message& message) { say(message); });
-    }
-
-    /// On the terminal: there is no window any more.
-    void say(const Message& message) const {
-        std::fprintf(stderr, "meshscope-app: %s\n",
-                     catalogue_.text(message, catalogue_language(stage_.state().language)).c_str());
+        kept_.keep_at_end(s, run, saved_, [this](const Message& message) { telling_.say(message); });
     }
 
     /// Neither window nor graphics can be used, and the program ends when this returns.
     void display_gone() {
-        if (exporter_) exporter_->abandon();
+        exports_.abandon();
         if (kept_.has_file()) keep_at_end();
-        say({"window.display_gone", {}});
+        telling_.say({"window.display_gone", {}});
     }
 
     /// Another window and context in the place of those that the driver took away.
     void renew() {
         Message told{"window.renewed", {}};
-        if (exporter_) {
-            told = {"window.renewed_export", {{"path", exporter_->path()}}};
-            end_export();
-        }
+        if (const std::string path = exports_.drop(); !path.empty())
+            told = {"window.renewed_export", {{"path", path}}};
         host_.detach();
         for (int i = 0;; ++i) {
             try {
@@ -202,14 +184,14 @@ class WindowLoop::Loop {
             }
         }
         host_.attach(window_.handle());
-        tell(told);
+        telling_.tell(told);
     }
 
     /// Writes what is to be kept, at most every so many seconds, when it changed.
     void keep(double every_s) {
         if (!kept_.due(every_s)) return;
         window_.outer_size(kept_.now.width, kept_.now.height);
-        kept_.keep(stage_.state(), [this](const Message& message) { tell(message); });
+        kept_.keep(stage_.state(), [this](const Message& message) { telling_.tell(message); });
     }
 
     bool take_input() {
@@ -222,8 +204,7 @@ class WindowLoop::Loop {
             drop(path);
             any = true;
         }
-        for (const session::Action& news :
-             session_.news(catalogue_, catalogue_language(stage_.state().language))) {
+        for (const session::Action& news : session_.news(catalogue_, telling_.language())) {
             const bool opened = news.get_if<session::ShowDocument>() != nullptr;
             const auto* plan = news.get_if<session::ShowPlan>();
             if (opened || plan != nullptr) keep(0);  // where it was looked at in the one before
@@ -237,7 +218,7 @@ class WindowLoop::Loop {
             stage_.act(picture);
             any = true;
         }
-        const i18n::Language language = catalogue_language(stage_.state().language);
+        const i18n::Language language = telling_.language();
         for (const auto& news : {runner_.news(catalogue_, language), live_.news(catalogue_, language)})
             for (const session::Action& action : news) {
                 stage_.act(action);
@@ -257,13 +238,9 @@ class WindowLoop::Loop {
         if (dropped.kind == Kind::checkpoint && open && !open->path.empty())
             return stage_.act(session::OpenBeside{open->path, true, {}, dropped.path});
         // What the thing is, in words, is a text of the catalogue of its own.
-        const i18n::Language language = catalogue_language(stage_.state().language);
         for (MessageArg& arg : dropped.alone.args)
-            if (arg.name == "what")
-                arg.value = catalogue_.text(to_text(arg.value), language);
-            else if (arg.name == "path" && !window::GlfwWindow::files_are_seen())
-                arg.value = std::filesystem::path(to_text(arg.value)).filename().string();
-        stage_.act(session::ShowError{{{catalogue_.text(dropped.alone, language)}}});
+            if (arg.name == "what") arg.value = telling_.words({to_text(arg.value), {}});
+        stage_.act(session::ShowError{{{telling_.words(dropped.alone)}}});
     }
 
     /// The command line's wishes hold for the first document only.
@@ -285,7 +262,7 @@ class WindowLoop::Loop {
             for (const session::Action& action : place_actions(options_, *stage_.state().document))
                 stage_.act(action);
         } catch (const Error& error) {
-            show(error);
+            telling_.show(error);
         }
     }
 
@@ -303,17 +280,15 @@ class WindowLoop::Loop {
         for (const std::string& text : effects.copy) window_.copy_text(text);
         if (effects.copy_command) {
             window_.copy_text(window::GlfwWindow::way_to(session::command_words(stage_.state())));
-            tell({"ui.copied", {}});
+            telling_.tell({"ui.copied", {}});
         }
-        for (const session::StartExport& wanted : effects.exports) start_export(wanted);
-        if (effects.cancel_export && exporter_) {
-            tell({"ui.export.cancelled", {{"path", exporter_->path()}}});
-            end_export();
-        }
+        for (const session::StartExport& wanted : effects.exports) exports_.start(wanted);
+        if (effects.cancel_export) exports_.cancel();
         if (effects.pick_files) window::GlfwWindow::pick_files();
         if (effects.cancel_loading) session_.cancel();
         if (effects.pictures) pictures_.want(*effects.pictures);
-        if (!effects.open.empty() || effects.open_text || effects.open_layout) pictures_.pause();
+        if (!effects.open.empty() || effects.open_text || effects.open_layout || effects.change_plan)
+            pictures_.pause();
         for (const std::string& path : effects.open) session_.open(path);
         if (effects.open_text) session_.open(*effects.open_text);
         if (effects.open_layout && stage_.state().plan)
@@ -334,7 +309,7 @@ class WindowLoop::Loop {
         if (effects.let_go) live_.let_go(*effects.let_go);
         if (effects.save)
             for (const session::Action& next :
-                 session::save(*effects.save, catalogue_, catalogue_language(stage_.state().language))) {
+                 session::save(*effects.save, catalogue_, telling_.language())) {
                 const auto* ended = next.get_if<session::SaveEnded>();
                 if (ended != nullptr && !ended->exists) {
                     saved_ = effects.save->text;
@@ -342,96 +317,12 @@ class WindowLoop::Loop {
                 }
                 stage_.act(next);
             }
-        for (const Message& message : effects.tell) tell(message);
+        for (const Message& message : effects.tell) telling_.tell(message);
         for (const Message& message : stage_.take_messages()) {
-            const std::string line = catalogue_.text(message, catalogue_language(stage_.state().language));
+            const std::string line = telling_.words(message);
             std::fprintf(stderr, "meshscope-app: %s\n", line.c_str());
             stage_.act(session::ShowToast{line});
         }
-    }
-
-    void tell(const Message& message) {
-        stage_.act(session::ShowToast{catalogue_.text(message, catalogue_language(stage_.state().language))});
-    }
-
-    void show(const std::exception& error) {
-        stage_.act(session::ShowError{
-            {i18n::describe_error(error, catalogue_, catalogue_language(stage_.state().language)).lines}});
-    }
-
-    void start_export(const session::StartExport& wanted) {
-        std::error_code none;
-        if (!wanted.replace && std::filesystem::exists(wanted.path, none))
-            return stage_.act(session::AskReplace{wanted.path});
-        if (export_kind(wanted.path) == ExportKind::png) return write_picture(wanted.path);
-        const session::AppState& s = stage_.state();
-        ExportJob job;
-        job.path = wanted.path;
-        job.state = s;
-        window_.size(job.width, job.height);
-        job.content_scale = window_.content_scale();
-        job.masked = export_kind(wanted.path) == ExportKind::svg;  // as it is seen; films have no questions
-        // A film's width and height must be even.
-        job.width -= job.width % 2;
-        job.height -= job.height % 2;
-        const bool part = s.range_end_ns > s.range_begin_ns;
-        if (s.document) {  // a plan's page has no time
-            job.from_ns = part ? s.range_begin_ns : 0;
-            job.to_ns = part ? s.range_end_ns : session::shown_clock(s)->end_ns;
-        }
-        try {
-            exporter_ = std::make_unique<Exporter>(std::move(job), catalogue_, around_.tools);
-            const std::string absolute = std::filesystem::absolute(wanted.path, none).string();
-            stage_.act(session::ShowExporting{session::Exporting{absolute, 0, exporter_->all()}});
-        } catch (const std::exception& error) {
-            end_export();
-            show(error);
-        }
-    }
-
-    /// At once, since the window itself draws it.
-    void write_picture(const std::string& wanted) {
-        try {
-            const std::string path = file_to_write(std::filesystem::absolute(wanted).string());
-            stage_.act(session::ShowExporting{session::Exporting{path, 0, 1}});
-            int width = 0, height = 0;
-            window_.size(width, height);
-            replace_file(
-                path, window::png_bytes(seen_picture(stage_, host_, width, height, window_.content_scale())));
-            written(path);
-        } catch (const std::exception& error) {
-            end_export();
-            show(error);
-        }
-    }
-
-    void written(const std::string& path) {
-        end_export();
-        window::GlfwWindow::hand_over(path);
-        if (window::GlfwWindow::files_are_seen())
-            tell({"ui.export.written", {{"path", path}}});
-        else
-            tell({"ui.export.downloaded", {{"name", path.substr(path.rfind('/') + 1)}}});
-    }
-
-    /// One frame of the export between two of the window's.
-    void export_frame() {
-        if (!exporter_) return;
-        try {
-            const bool whole = exporter_->step();
-            session::Exporting now = stage_.state().exporting.value_or(session::Exporting{});
-            now.done = exporter_->done();
-            stage_.act(session::ShowExporting{now});
-            if (whole) written(std::string(now.path));
-        } catch (const std::exception& error) {
-            end_export();
-            show(error);
-        }
-    }
-
-    void end_export() {
-        exporter_.reset();
-        stage_.act(session::ShowExporting{std::nullopt});
     }
 
     const Options& options_;
@@ -442,12 +333,13 @@ class WindowLoop::Loop {
     window::GlfwWindow window_;
     window::GlHost host_;
     Stage stage_;
+    Telling telling_;
+    WindowExports exports_;
     session::Runner runner_;
     session::LessonPictures pictures_;
     session::LiveRun live_;
     std::string saved_;                              ///< the sandbox's text that was saved last
     std::optional<session::RunRequest> run_, held_;  ///< what they were started with last
-    std::unique_ptr<Exporter> exporter_;
     std::string dumped_;
     bool opened_ = false;
     std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();  ///< frame
